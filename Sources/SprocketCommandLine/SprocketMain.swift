@@ -31,8 +31,8 @@ public func sprocketMain(
   shareHeapIfLimited()
   refuseHugePages()
   Console.errors.start()
-  // The parser looks at its options by `Mirror`, whose first use makes metadata by some fifty calls
-  // within each other. Here the stack is nearly empty, so that 64 KB (`ulimit -s 64`) are enough.
+  // Makes the metadata of `Mirror`, which the parser uses, while the stack is nearly empty: the
+  // first use nests some fifty calls, too many for 64 KB (`ulimit -s 64`) later on.
   _ = Mirror(reflecting: invocation)
   do {
     try checkArguments()

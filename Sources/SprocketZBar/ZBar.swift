@@ -16,5 +16,5 @@ private let loaded = unsafe LoadedLibraries<sprocket_zbar>(
   return unsafe LibraryFunction(library: function.library, name: function.name)
 }
 
-/// The functions of the library. Reached only through a scanner, whose `init` has asked for ``ZBar/missing``.
+/// The functions of the library. Only a scanner uses them, and its `init` checks ``ZBar/missing`` first.
 let zbar: sprocket_zbar = loaded.functions

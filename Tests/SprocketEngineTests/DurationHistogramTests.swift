@@ -104,7 +104,7 @@ import Testing
     var histogram = DurationHistogram()
     let values = Self.random(1000)
     let before = sprocket_allocation_count()
-    // By index, since an iterator allocates in builds that are not optimised.
+    // Loops by index: an iterator allocates in builds that are not optimised.
     for index in 0..<values.count { histogram.record(values[index]) }
     histogram.record(.max)
     expectEqual(sprocket_allocation_count(), before)

@@ -147,7 +147,7 @@ private func wait(_ condition: () -> Bool) { expectTrue(waitUntil(condition)) }
   /// Frames come faster than the chain takes them, so that the first ones after the call are lost.
   @Test func a22ASinkGetsTheEventsOfFramesThatItMisses() throws {
     let sink = Rester()
-    // The chain has taken what it could, of which it needs 2 ms for each frame, when a second brings nothing.
+    // The chain takes 2 ms for a frame. If a second brings no frame, it has caught up.
     let hasCaughtUp = ScriptedSource.Step.call {
       var before = -1
       wait {

@@ -60,7 +60,7 @@ package struct JSONScanner {
     _ type: Number.Type, _ bytes: Span<UInt8>
   ) throws(Failure) -> Number? {
     if try takeNull(bytes) { return nil }
-    // Of one type here, since a generic function is not specialised for another module.
+    // Parsed as Int128 here: a generic function is not specialised for other modules.
     guard let whole = Int128(text(try takeNumber(bytes), bytes)),
       let number = Number(exactly: whole)
     else { throw Failure() }
