@@ -54,7 +54,8 @@ MODULE_CACHE := -Xswiftc -module-cache-path \
 OPTIMIZED := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU)) -Xswiftc -enable-testing \
   -Xswiftc -gnone $(MODULE_CACHE)
 # Swift's libraries become part of the program, so that what is tested is what can be installed.
-RELEASE := $(OPTIMIZED) --static-swift-stdlib
+# What nothing needs is left out of it: the program shows its symbols to no other library.
+RELEASE := $(OPTIMIZED) --static-swift-stdlib -Xlinker --no-export-dynamic
 
 # The program that is tested: `release` builds it here, `copy` in a fresh copy of the tree, where the
 # README's commands build it too. `make test` needs no other.

@@ -18,9 +18,7 @@ public func sprocketMain(
   audioSources: [AudioSourceKind] = builtinAudioSources
 ) -> Never {
   // Before anything else: from here on a signal stays pending until `take` reads it.
-  var signals = StopSignals(
-    isForGood: true, takesUserSignals: CommandLine.arguments.contains(AskingOptions.signalOption))
-  let invocation = Invocation()
+  let start = Start()
   // When a reader goes away, write(2) fails and the error is handled; the signal would end the
   // process.
   signal(SIGPIPE, SIG_IGN)
@@ -31,18 +29,36 @@ public func sprocketMain(
   shareHeapIfLimited()
   refuseHugePages()
   Console.errors.start()
-  // Makes the metadata of `Mirror`, which the parser uses, while the stack is nearly empty: the
-  // first use nests some fifty calls, too many for 64 KB (`ulimit -s 64`) later on.
-  _ = Mirror(reflecting: invocation)
+  let command = {
+    runCommand(start) { () throws(RunError) in
+      try Registry(
+        stages: stages, sources: sources, sinks: sinks, audioStages: audioStages,
+        audioSources: audioSources)
+    }
+  }
+  // The first thread's stack may have no more than 64 KB (`ulimit -s 64`), which the parser's metadata and
+  // options fill. If there is no thread to be had, there is none for a run either, which says so.
+  guard let work = try? BackgroundWork("command", command) else { command() }
+  while true { _ = work.wait(for: .seconds(3600)) }
+}
+
+/// What has to be done before anything else.
+private final class Start {
+  var signals = StopSignals(
+    isForGood: true, takesUserSignals: CommandLine.arguments.contains(AskingOptions.signalOption))
+  let invocation = Invocation()
+}
+
+/// Does what the arguments say, and ends the program.
+private func runCommand(
+  _ start: Start, _ makeRegistry: () throws(RunError) -> Registry
+) -> Never {
   do {
     try checkArguments()
-    let registry = try Registry(
-      stages: stages, sources: sources, sinks: sinks, audioStages: audioStages,
-      audioSources: audioSources)
-    try execute(registry, invocation, &signals)
-    try finishOutput(&signals)
+    try execute(makeRegistry(), start.invocation, &start.signals)
+    try finishOutput(&start.signals)
   } catch let code as ExitCode {
-    try? finishOutput(&signals)
+    try? finishOutput(&start.signals)
     leave(code.rawValue)
   } catch {
     let failure = error as? RunError ?? RunError(.failed, "\(error)")

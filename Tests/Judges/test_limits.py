@@ -45,7 +45,7 @@ def test_too_little_address_space_is_told_in_a_sentence(workers, step, tmp_path)
 @pytest.mark.parametrize("scene, least, step", [
     (["--size", "3840x2160"], 240, 60),
     (["--size", "1280x720", "--source-set", "cached=60"], 240, 20),
-    (["--size", "640x480", "--format", "YUYV", "--source-set", "cached=100"], 240, 20),
+    (["--size", "640x480", "--format", "YUYV", "--source-set", "cached=100"], 100, 20),
 ])
 def test_a_scene_that_does_not_fit_is_told_in_a_sentence(scene, least, step):
     """What the scene draws at its start is allocated before the engine plans its frames."""

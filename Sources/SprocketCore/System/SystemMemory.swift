@@ -45,6 +45,17 @@ package struct SystemMemory {
     return Int(limit.rlim_cur)
   }
 
+  /// Maps memory whose pages become resident once they are written. `nil` where there is too little address
+  /// space for it and the reserve.
+  ///
+  /// The corresponding C function is `mmap`.
+  package static func map(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+    guard byteCount <= addressSpaceLeft() else { return nil }
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    let mapped = unsafe mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, -1, 0)
+    return unsafe mapped == MAP_FAILED ? nil : mapped
+  }
+
   /// A number of bytes in a common unit, with at least two digits.
   package static func text(_ bytes: Int) -> String {
     let units: [(shift: Int, name: String)] = [(30, "GB"), (20, "MB"), (10, "kB")]

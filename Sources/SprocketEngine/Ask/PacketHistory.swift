@@ -45,15 +45,12 @@ final class PacketHistory {
   /// Frames were dropped because of the limit of bytes, before their time was over.
   var wasShortened = false
 
-  /// The corresponding C function is `mmap`: pages are resident once they are written.
   init(_ limits: PreRoll) throws(RunError) {
     duration = limits.duration.nanosecondCount
     kept = duration.addingReportingOverflow(limits.slack.nanosecondCount).partialValue
     capacity = limits.bytes
     mappedBytes = 2 * (capacity + FrameMemory.page - 1) / FrameMemory.page * FrameMemory.page
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-    let mapped = unsafe mmap(nil, mappedBytes, PROT_READ | PROT_WRITE, flags, -1, 0)
-    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+    guard let mapped = unsafe SystemMemory.map(mappedBytes) else {
       throw RunError(
         .failed,
         "cannot reserve \(mappedBytes >> 20) MB of address space for the pre-roll; give it less memory"

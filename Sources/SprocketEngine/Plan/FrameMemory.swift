@@ -31,9 +31,7 @@ final class FrameMemory: @unchecked Sendable {
     self.slotCount = slotCount
     lines = layout.lines
     mappedBytes = layout.size * slotCount
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-    let mapped = unsafe mmap(nil, mappedBytes, PROT_READ | PROT_WRITE, flags, -1, 0)
-    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+    guard let mapped = unsafe SystemMemory.map(mappedBytes) else {
       throw RunError(
         .failed,
         "cannot reserve \(mappedBytes >> 20) MB of address space for frames: use smaller "
