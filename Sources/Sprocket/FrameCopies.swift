@@ -103,8 +103,12 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
 
   public var notes: [String] {
     let replaced = state.withLock { $0.replaced }
-    guard replaced > 0 else { return [] }
-    return ["\(replaced) frames of `\(name)` were replaced by newer ones before they were read"]
+    switch replaced {
+    case 0: return []
+    case 1: return ["1 frame of `\(name)` was replaced by a newer one before it was read"]
+    default:
+      return ["\(replaced) frames of `\(name)` were replaced by newer ones before they were read"]
+    }
   }
 
   /// For one reader at a time.

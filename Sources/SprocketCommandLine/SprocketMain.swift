@@ -13,9 +13,11 @@ public import Sprocket
 /// begun; 1 when it failed, or was stopped before it began; 2 when it was asked for in a wrong way.
 /// Errors are one sentence on standard error.
 public func sprocketMain(
-  stages: [Plugin] = builtinStages, sources: [SourceKind] = builtinSources,
-  sinks: [SinkKind] = builtinSinks, audioStages: [AudioPlugin] = builtinAudioStages,
-  audioSources: [AudioSourceKind] = builtinAudioSources
+  stages: @escaping @autoclosure () -> [Plugin] = builtinStages,
+  sources: @escaping @autoclosure () -> [SourceKind] = builtinSources,
+  sinks: @escaping @autoclosure () -> [SinkKind] = builtinSinks,
+  audioStages: @escaping @autoclosure () -> [AudioPlugin] = builtinAudioStages,
+  audioSources: @escaping @autoclosure () -> [AudioSourceKind] = builtinAudioSources
 ) -> Never {
   // Before anything else: from here on a signal stays pending until `take` reads it.
   let start = Start()
@@ -32,8 +34,8 @@ public func sprocketMain(
   let command = {
     runCommand(start) { () throws(RunError) in
       try Registry(
-        stages: stages, sources: sources, sinks: sinks, audioStages: audioStages,
-        audioSources: audioSources)
+        stages: stages(), sources: sources(), sinks: sinks(), audioStages: audioStages(),
+        audioSources: audioSources())
     }
   }
   // The first thread's stack may have no more than 64 KB (`ulimit -s 64`), which the parser's metadata and
@@ -55,7 +57,7 @@ private func runCommand(
 ) -> Never {
   do {
     try checkArguments()
-    try execute(makeRegistry(), start.invocation, &start.signals)
+    try execute(makeRegistry, start.invocation, &start.signals)
     try finishOutput(&start.signals)
   } catch let code as ExitCode {
     try? finishOutput(&start.signals)
@@ -69,11 +71,12 @@ private func runCommand(
 }
 
 private func execute(
-  _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  _ registry: () throws(RunError) -> Registry, _ invocation: Invocation,
+  _ signals: inout StopSignals
 ) throws {
   let arguments = CommandLine.arguments.dropFirst()
   if arguments.first == Completer.option, let program = CommandHelp.root {
-    let answer = Completer(program: program, registry: registry).answer(
+    let answer = try Completer(program: program, registry: registry()).answer(
       Array(arguments.dropFirst()))
     for line in answer.lines { Console.output.say(line) }
     return
@@ -83,19 +86,19 @@ private func execute(
     case let run as RunCommand:
       try refuseRepetitions()
       try run.checkNamedPlaces()
-      try run.execute(registry, invocation, &signals)
+      try run.execute(registry(), invocation, &signals)
     case let bench as BenchCommand:
       try refuseRepetitions()
-      try bench.execute(registry, &signals)
-    case let ask as AskCommand: try ask.execute(registry, &signals)
+      try bench.execute(registry(), &signals)
+    case let ask as AskCommand: try ask.execute(registry(), &signals)
     case let top as TopCommand: try top.execute(&signals)
     case let export as ExportCommand:
       try refuseRepetitions()
-      try export.execute(registry, invocation, &signals)
-    case let look as InspectCommand: try look.execute(registry, invocation, &signals)
-    case let recover as RecoverCommand: try recover.execute(registry, invocation, &signals)
+      try export.execute(registry(), invocation, &signals)
+    case let look as InspectCommand: try look.execute(registry(), invocation, &signals)
+    case let recover as RecoverCommand: try recover.execute(registry(), invocation, &signals)
     case let list as DevicesCommand: try list.execute(&signals)
-    case let inspect as StagesCommand: try inspect.execute(registry)
+    case let inspect as StagesCommand: try inspect.execute(registry())
     case let completions as CompletionsCommand: completions.execute()
     case var other: try other.run()
     }

@@ -1,18 +1,13 @@
 /// Fractal noise, one picture row at a time, that repeats after the row's width.
 ///
 /// Value noise on a lattice (Perlin's fade curve 3t² - 2t³), octaves halving in size and in
-/// amplitude by `persistence`. By rows, because then a lattice cell is hashed once per row and the
-/// inner loop is a multiply-add.
+/// amplitude by `persistence`. By rows, because then a lattice line is hashed once for the rows that
+/// follow each other, and the inner loop is a multiply-add.
 struct SceneNoise {
-  var seed: UInt64
-  var octaves: Int
-  var persistence: Float
-  /// Lattice cells of the coarsest octave across the row's width, at least 1.
-  var cells: Int
+  private var octaves: [SceneNoiseOctave]
 
-  /// Overwrites `row` with noise in about -1...1 at lattice height `y` (in coarsest cells).
-  func fill(_ row: inout [Float], y: Float) {
-    for x in row.indices { row[x] = 0 }
+  /// `cells` are the lattice cells of the coarsest octave across the row's `width`, at least 1.
+  init(seed: UInt64, octaves: Int, persistence: Float, cells: Int, width: Int) {
     var amplitude: Float = 1
     var total: Float = 0
     for _ in 0..<octaves {
@@ -20,47 +15,95 @@ struct SceneNoise {
       amplitude *= persistence
     }
     amplitude = 1 / total
+    self.octaves = []
     for octave in 0..<octaves {
-      let scale = 1 << octave
-      // A shift per octave, or all octaves would share the lattice lines of the coarsest.
-      let shifted = y * Float(scale) + Float(octave) * 0.37
-      addOctave(&row, cells: cells * scale, y: shifted, amplitude: amplitude, octave: octave)
+      self.octaves.append(
+        SceneNoiseOctave(
+          seed: SceneRandom.mix(seed &+ UInt64(octave)), amplitude: amplitude,
+          cells: cells << octave, width: width))
       amplitude *= persistence
     }
   }
 
-  private func addOctave(
-    _ row: inout [Float], cells: Int, y: Float, amplitude: Float, octave: Int
-  ) {
-    let width = row.count
+  /// Overwrites `row` with noise in about -1...1 at lattice height `y` (in coarsest cells).
+  mutating func fill(_ row: inout [Float], y: Float) {
+    for x in row.indices { row[x] = 0 }
+    for index in octaves.indices {
+      // A shift per octave, or all octaves would share the lattice lines of the coarsest.
+      let shifted = y * Float(1 << index) + Float(index) * 0.37
+      var target = row.mutableSpan
+      octaves[index].add(y: shifted, to: &target)
+    }
+  }
+}
+
+private struct SceneNoiseOctave {
+  private let seed: UInt64
+  private let amplitude: Float
+  /// First columns of the cells, and the width.
+  private let starts: [Int]
+  /// For each column, its place in its cell on the fade curve.
+  private let fades: [Float]
+  /// The lattice's values, in -1...1, on the line above the last row and below it.
+  private var upper: [Float]
+  private var lower: [Float]
+  private var line: Int?
+
+  init(seed: UInt64, amplitude: Float, cells: Int, width: Int) {
+    self.seed = seed
+    self.amplitude = amplitude
+    let starts = (0...cells).map { ($0 * width + cells - 1) / cells }
     let spacing = Float(width) / Float(cells)
+    var fades = [Float](repeating: 0, count: width)
+    for cell in 0..<cells {
+      for x in starts[cell]..<starts[cell + 1] {
+        let fx = Float(x) / spacing - Float(cell)
+        fades[x] = fx * fx * (3 - 2 * fx)
+      }
+    }
+    self.starts = starts
+    self.fades = fades
+    upper = [Float](repeating: 0, count: cells)
+    lower = upper
+  }
+
+  mutating func add(y: Float, to row: inout MutableSpan<Float>) {
     let line = Int(y.rounded(.down))
+    move(to: line)
     let fy = y - Float(line)
     let sy = fy * fy * (3 - 2 * fy)
-    var left = corner(0, line, sy, octave) * amplitude
+    let cells = upper.count
+    var left = corner(0, sy)
     for cell in 0..<cells {
-      let right = corner(cell + 1 == cells ? 0 : cell + 1, line, sy, octave) * amplitude
-      let start = (cell * width + cells - 1) / cells
-      let end = ((cell + 1) * width + cells - 1) / cells
-      for x in start..<end {
-        let fx = Float(x) / spacing - Float(cell)
-        row[x] += left + (right - left) * (fx * fx * (3 - 2 * fx))
-      }
+      let right = corner(cell + 1 == cells ? 0 : cell + 1, sy)
+      let rise = right - left
+      for x in starts[cell]..<starts[cell + 1] { row[x] += left + rise * fades[x] }
       left = right
     }
   }
 
-  /// The lattice's value on one column, between two lines, in -1...1.
-  private func corner(_ column: Int, _ line: Int, _ sy: Float, _ octave: Int) -> Float {
-    let upper = lattice(column, line, octave)
-    let lower = lattice(column, line + 1, octave)
-    return upper + (lower - upper) * sy
+  /// The lattice's value on one column, between the two lines.
+  private func corner(_ column: Int, _ sy: Float) -> Float {
+    (upper[column] + (lower[column] - upper[column]) * sy) * amplitude
   }
 
-  private func lattice(_ column: Int, _ line: Int, _ octave: Int) -> Float {
-    let place = UInt64(UInt32(truncatingIfNeeded: column)) << 32
-    let word = place | UInt64(UInt32(truncatingIfNeeded: line))
-    let hash = SceneRandom.mix(word ^ SceneRandom.mix(seed &+ UInt64(octave)))
-    return Float(Int32(truncatingIfNeeded: hash >> 32)) * 0x1p-31
+  private mutating func move(to line: Int) {
+    guard line != self.line else { return }
+    if let last = self.line, line == last + 1 {
+      swap(&upper, &lower)
+    } else {
+      hash(line, into: &upper)
+    }
+    hash(line + 1, into: &lower)
+    self.line = line
+  }
+
+  private func hash(_ line: Int, into values: inout [Float]) {
+    for column in values.indices {
+      let place = UInt64(UInt32(truncatingIfNeeded: column)) << 32
+      let word = place | UInt64(UInt32(truncatingIfNeeded: line))
+      let hash = SceneRandom.mix(word ^ seed)
+      values[column] = Float(Int32(truncatingIfNeeded: hash >> 32)) * 0x1p-31
+    }
   }
 }

@@ -49,7 +49,7 @@ struct ScenePainter {
   func noise(_ stream: UInt64, size: Float, octaves: Int, persistence: Float = 0.55) -> SceneNoise {
     SceneNoise(
       seed: SceneRandom.mix(seed &* 31 &+ stream), octaves: octaves, persistence: persistence,
-      cells: cells(size))
+      cells: cells(size), width: canvas.width)
   }
 
   /// A colour with every part moved by up to `spread`, and all by a common shade.
@@ -65,7 +65,7 @@ struct ScenePainter {
 // Sky and land.
 extension ScenePainter {
   private mutating func paintSky() {
-    let clouds = noise(1, size: 0.5, octaves: 6, persistence: 0.56)
+    var clouds = noise(1, size: 0.5, octaves: 6, persistence: 0.56)
     var row = [Float](repeating: 0, count: canvas.width)
     let top = SceneColor(0.24, 0.44, 0.76)
     let low = SceneColor(0.80, 0.86, 0.91)
@@ -100,8 +100,9 @@ extension ScenePainter {
       (0.30, SceneColor(0.50, 0.58, 0.68)), (0.20, SceneColor(0.33, 0.43, 0.42)),
     ]
     for (index, layer) in layers.enumerated() {
-      noise(2 + UInt64(index), size: 0.7, octaves: 7, persistence: 0.48).fill(&ridge, y: 0.5)
-      let texture = noise(5 + UInt64(index), size: 0.05, octaves: 4, persistence: 0.7)
+      var outline = noise(2 + UInt64(index), size: 0.7, octaves: 7, persistence: 0.48)
+      outline.fill(&ridge, y: 0.5)
+      var texture = noise(5 + UInt64(index), size: 0.05, octaves: 4, persistence: 0.7)
       for y in Int(horizon * 0.4)..<Int(horizon) where !interruption.isSet {
         texture.fill(&rough, y: Float(y) / (0.03 * unit))
         for x in ridge.indices {
@@ -117,8 +118,8 @@ extension ScenePainter {
   }
 
   private mutating func paintGround() {
-    let blades = noise(10, size: 0.05, octaves: 5, persistence: 0.8)
-    let patches = noise(11, size: 0.4, octaves: 4)
+    var blades = noise(10, size: 0.05, octaves: 5, persistence: 0.8)
+    var patches = noise(11, size: 0.4, octaves: 4)
     var fine = [Float](repeating: 0, count: canvas.width)
     var broad = fine
     let grass = SceneColor(0.34, 0.46, 0.22)
@@ -138,8 +139,8 @@ extension ScenePainter {
 
   /// Fine texture over everything: a fabric that keeps smooth places trackable.
   private mutating func addGrain() {
-    let grain = noise(20, size: 3 / unit, octaves: 1)
-    let weave = noise(21, size: 0.03, octaves: 3, persistence: 0.7)
+    var grain = noise(20, size: 3 / unit, octaves: 1)
+    var weave = noise(21, size: 0.03, octaves: 3, persistence: 0.7)
     var fine = [Float](repeating: 0, count: canvas.width)
     var broad = fine
     for y in 0..<canvas.height where !interruption.isSet {

@@ -46,11 +46,11 @@ package struct SceneTexture: Sendable {
     self.init(painter.canvas, interruption)
   }
 
-  /// Bytes needed to draw frames of that size: the canvas, and for each degree of blur a luma plane and half
-  /// as much chroma.
+  /// Bytes needed to draw frames of that size: the canvas, the light of what is blurred, and for each degree
+  /// of blur a luma plane and half as much chroma.
   static func drawingBytes(frameWidth: Int, frameHeight: Int) -> Int {
     let (width, height) = size(frameWidth: frameWidth, frameHeight: frameHeight)
-    return width * height * (4 + 3 * sigmas.count / 2 + 1)
+    return width * height * (8 + 3 * sigmas.count / 2 + 1)
   }
 
   private static func size(frameWidth: Int, frameHeight: Int) -> (width: Int, height: Int) {
@@ -81,7 +81,7 @@ package struct SceneTexture: Sendable {
     for y in 0..<height where !interruption.isSet {
       for x in 0..<width {
         let luma = (canvas.color(x, y) * lumaWeights).sum()
-        level.luma[y * width + x] = UInt8(min(luma, 1) * 255 + 0.5)
+        level.luma[y * width + x] = byte(luma * 255)
       }
     }
     for y in 0..<height / 2 where !interruption.isSet {

@@ -31,11 +31,17 @@ import Testing
   @Test func aPinholeBendsByItsPolynomials() {
     let camera = Lens.Camera(focalX: 100, focalY: 200, centerX: 10, centerY: 20)
     var distortion = Lens.Distortion()
-    (distortion.k1, distortion.p1, distortion.p2) = (0.1, 0.01, 0.02)
+    (distortion.k1, distortion.k2, distortion.k3) = (0.1, 0.2, 0.3)
+    (distortion.k4, distortion.k5, distortion.k6) = (0.04, 0.05, 0.06)
+    (distortion.p1, distortion.p2) = (0.01, 0.02)
+    (distortion.s1, distortion.s2, distortion.s3, distortion.s4) = (0.07, 0.08, 0.09, 0.11)
     let lens = Lens(model: .pinhole, camera: camera, undistorted: camera, distortion: distortion)
-    let radial = 1 + 0.1 * 0.3125
-    let x = 0.5 * radial + 2 * 0.01 * 0.125 + 0.02 * (0.3125 + 0.5)
-    let y = 0.25 * radial + 0.01 * (0.3125 + 0.125) + 2 * 0.02 * 0.125
+    let (r2, r4, r6) = (0.3125, 0.09765625, 0.030517578125)
+    let radial = (1 + 0.1 * r2 + 0.2 * r4 + 0.3 * r6) / (1 + 0.04 * r2 + 0.05 * r4 + 0.06 * r6)
+    let prismX = 0.07 * r2 + 0.08 * r4
+    let prismY = 0.09 * r2 + 0.11 * r4
+    let x = 0.5 * radial + 2 * 0.01 * 0.125 + 0.02 * (0.3125 + 0.5) + prismX
+    let y = 0.25 * radial + 0.01 * (0.3125 + 0.125) + 2 * 0.02 * 0.125 + prismY
     expectTrue(near(lens.distort(60, 70), 100 * x + 10, 200 * y + 20))
     expectTrue(near(lens.distort(10, 20), 10, 20))
   }

@@ -138,6 +138,41 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     expectEqual(reader.next(), .frame(sequence: 1, slot: 1))
   }
 
+  /// Worked out by hand. A lossy tap and a parked one hold nothing back, a gating tap does.
+  @Test func aLevelCountsWhatHoldsTheSourceBack() {
+    let ring = makeRing(
+      depth: 6, lanes: [.init(upstream: .source, history: 1)],
+      taps: [
+        .init(upstream: .source, gates: true), .init(upstream: .source, gates: false),
+        .init(upstream: .source, gates: true, parks: true),
+      ])
+    var producer = ring.makeProducer()
+    var worker = ring.makeWorker(lane: 0)
+    var gating = ring.makeReader(tap: 0)
+    var parking = ring.makeReader(tap: 2)
+    let parks = parking.park(since: parking.askCount)
+    expectTrue(parks)
+    expectTrue(publish(&producer, upTo: 4))
+    expectLevel(ring, used: 4, free: 2)
+    for _ in 0..<3 { _ = pass(&worker) }
+    expectLevel(ring, used: 4, free: 2)
+    for _ in 0..<2 {
+      _ = gating.next()
+      gating.release()
+    }
+    expectLevel(ring, used: 2, free: 4)
+    for _ in 0..<2 {
+      _ = gating.next()
+      gating.release()
+    }
+    expectLevel(ring, used: 1, free: 4)
+  }
+
+  private func expectLevel(_ ring: Ring, used: Int, free: Int) {
+    let level = ring.level
+    expectEqual([level.depth, level.used, level.free], [6, used, free])
+  }
+
   @Test func r4KeepsTheDeclaredHistoryOfTheFrameInHand() {
     let ring = makeRing(depth: 4, lanes: [.init(upstream: .source, history: 2)])
     var producer = ring.makeProducer()

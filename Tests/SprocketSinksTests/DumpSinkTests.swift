@@ -35,6 +35,18 @@ import Testing
     return sink.makePacker()
   }
 
+  @Test func aSchemaRequiresWhatIsNotOptional() {
+    var keys = JSONProperties()
+    keys.add("a", "integer", "first")
+    keys.add("b", of: ["x", "y"], "second")
+    keys.add("c", "string|null", "third", isRequired: false)
+    expectEqual(
+      keys.schema(title: "t"),
+      #"{"title":"t","type":"object","properties":{"a":{"type":"integer","description":"first"},"#
+        + #""b":{"enum":["x","y"],"description":"second"},"#
+        + #""c":{"type":["string","null"],"description":"third"}},"required":["a","b"]}"#)
+  }
+
   func finish() throws {
     try sink.finish()
     try sink.fates.finish()

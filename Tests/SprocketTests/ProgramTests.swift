@@ -197,10 +197,11 @@ import Testing
     expectEqual(engine.summary.ledger.entries[0].counts[.delivered], 50)
   }
 
-  @Test func theNewestCopyHoldsUpNobody() async throws {
+  @Test(arguments: [1, 2, 3, 300] as [UInt64])
+  func theNewestCopyHoldsUpNobody(_ frames: UInt64) async throws {
     let copies = FrameCopies(of: .encoded)
     let engine = try Engine(
-      source: try scene(), sinks: [copies, ChecksumSink()], options: RunOptions(frameLimit: 300))
+      source: try scene(), sinks: [copies, ChecksumSink()], options: RunOptions(frameLimit: frames))
     try engine.start()
     // Nobody reads until the run is over.
     while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
@@ -209,10 +210,18 @@ import Testing
       expectEqual(frame.bytes.prefix(2), [0xFF, 0xD8])
       numbers.append(frame.record.number)
     }
-    expectEqual(numbers, [299])
+    expectEqual(numbers, [frames - 1])
     let summary = engine.summary
-    expectTrue(summary.ledger.isBalanced && summary.ledger.entries[1].counts[.delivered] == 300)
-    expectTrue(summary.notes.contains { $0.contains("replaced by newer ones") })
+    expectTrue(summary.ledger.isBalanced && summary.ledger.entries[1].counts[.delivered] == frames)
+    // What the sink's thread passed over was not delivered.
+    let replaced = summary.ledger.entries[0].counts[.delivered] - 1
+    let note: String? =
+      switch replaced {
+      case 0: nil
+      case 1: "1 frame of `copies` was replaced by a newer one before it was read"
+      default: "\(replaced) frames of `copies` were replaced by newer ones before they were read"
+      }
+    expectEqual(summary.notes.first { $0.contains("replaced") }, note)
   }
 
   @Test func aReaderThatLeavesEndsItsSinkAlone() async throws {
