@@ -147,8 +147,8 @@ func edge(_ inside: Float) -> Float {
   min(max(inside + 0.5, 0), 1)
 }
 
-/// Rounds, halves upwards, to 0...255. Comparisons and a sum instead of `min`, `max` and a checked conversion,
-/// which keep a loop from being vectorised.
+/// Rounds, halves upwards, to 0...255. Comparisons and a sum, since `min`, `max` and a checked conversion
+/// keep a loop from being vectorised.
 @inline(__always)
 func byte(_ value: Float) -> UInt8 {
   let clamped = value < 0 ? 0 : value > 255 ? 255 : value
