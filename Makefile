@@ -206,7 +206,7 @@ judge: judge-files judge-waiting judge-most judge-alone
 PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
 judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
 FILE_JUDGES := $(call judges,browser codecs disk* dump files movie* picture_files recording sound \
-  sound_files still*)
+  sound_files still* times tracks)
 WAITING_JUDGES := $(call judges,articles camera_manager inputs install kills limits live_settings \
   on_demand power python reconfigure request_storm several share sound_dumps sound_kills stamps storms \
   top usage window)

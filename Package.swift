@@ -101,9 +101,8 @@ let package = Package(
     .systemLibrary(name: "CSprocketV4L2", pkgConfig: "libv4l2"),
     .systemLibrary(name: "CSprocketXXHash", pkgConfig: "libxxhash"),
 
-    // How pixels lie in memory: what wrappers of libraries share with the rest.
-    library("SprocketPixels"),
-
+    // How pixels lie in memory; what the times of a file mean. Wrappers of libraries share them.
+    library("SprocketPixels"), library("SprocketTimes"),
     // Loads libraries that are not linked: those without `link` in their module maps, libav and zbar.
     library("SprocketLibraries"),
 
@@ -112,7 +111,8 @@ let package = Package(
     library("SprocketDeflate", ["CSprocketDeflate"]),
     library("SprocketJPEG", ["SprocketPixels", "CSprocketJPEG"]),
     library("SprocketYUV", ["SprocketPixels", "CSprocketYUV"]),
-    library("SprocketLibAV", ["SprocketLibraries", "SprocketPixels", "CSprocketLibAV"]),
+    library(
+      "SprocketLibAV", ["SprocketLibraries", "SprocketPixels", "SprocketTimes", "CSprocketLibAV"]),
     library("SprocketLZ4", ["CSprocketLZ4"]),
     library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
@@ -192,7 +192,7 @@ let package = Package(
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketZBarTests", ["SprocketZBar", "SprocketTestMemory", "CSprocketAllocations"]),
-    test("SprocketTIFFTests", ["SprocketTIFF"]),
+    test("SprocketTIFFTests", ["SprocketTIFF"]), test("SprocketTimesTests", ["SprocketTimes"]),
     test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
     test("SprocketLZ4Tests", ["SprocketLZ4", "TestSupport"]),
     test("SprocketMCAPTests", ["SprocketMCAP", "TestSupport"]),

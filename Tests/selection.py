@@ -14,6 +14,7 @@ import hashlib
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 import pytest
@@ -35,6 +36,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # As programs begin; nohup, and a shell's background, have them ignored, and children inherit that.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     config.addinivalue_line("markers", "costly: takes many seconds; --choose takes one of twelve")
 
 

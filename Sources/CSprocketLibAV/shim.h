@@ -92,7 +92,6 @@ enum { sprocket_avutil, sprocket_swresample, sprocket_avcodec, sprocket_avformat
   FUNCTION(sprocket_avcodec, avcodec_receive_packet) \
   FUNCTION(sprocket_avcodec, avcodec_send_frame) \
   FUNCTION(sprocket_avcodec, avcodec_send_packet) \
-  FUNCTION(sprocket_avformat, av_find_best_stream) \
   FUNCTION(sprocket_avformat, av_get_packet) \
   FUNCTION(sprocket_avformat, av_guess_format) \
   FUNCTION(sprocket_avformat, av_guess_sample_aspect_ratio) \

@@ -38,6 +38,8 @@ public struct EncodedFrame: Sendable, Equatable {
     case impossibleSize
     /// Decoding it could take minutes.
     case tooManyScans
+    /// Of a kind that is not read: coded arithmetically, lossless, or of more than 8 bits.
+    case unsupported
   }
 
   /// The same, with the reason.
@@ -65,6 +67,7 @@ public struct EncodedFrame: Sendable, Equatable {
     } catch {
       switch error {
       case .tooManyScans: throw .tooManyScans
+      case .unsupportedProcess: throw .unsupported
       case .imageTooLarge, .missingData: throw .impossibleSize
       default: throw .broken
       }

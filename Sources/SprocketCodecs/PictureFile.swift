@@ -16,6 +16,21 @@ public enum PictureFile {
     return header.orientation.flatMap { Orientation(rawValue: $0) } ?? .upright
   }
 
+  /// Why a whole TIFF is not read, in words such as "a TIFF in tiles"; `nil` for those that are, and for all
+  /// else. libavcodec gives black pictures of these without an error. DNG, which it reads, is not looked at.
+  public static func unreadTIFF(_ bytes: Span<UInt8>) -> String? {
+    guard !isJPEG(bytes), let directory = TIFFDirectory(bytes),
+      directory.integer(.dngVersion, in: bytes) == nil
+    else { return nil }
+    if directory.integer(.tileOffsets, in: bytes) != nil { return "a TIFF in tiles" }
+    switch directory.integer(.compression, in: bytes) {
+    case 6, 7: return "a TIFF compressed as JPEG"
+    default: break
+    }
+    return directory.integer(.fillOrder, in: bytes) == 2
+      ? "a TIFF whose bits lie in reverse order" : nil
+  }
+
   /// Where a TIFF structure lies: EXIF's, or the whole file.
   static func tiffRange(in bytes: Span<UInt8>) -> Range<Int>? {
     if isJPEG(bytes) {

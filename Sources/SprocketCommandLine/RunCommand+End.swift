@@ -44,4 +44,20 @@ extension RunCommand {
     for error in errors.dropFirst() { tellError(error.told) }
     throw RunError(.failed, first.description, first.remedies)
   }
+
+  /// Errors for files of pictures that were to be made and were not, since no frame came to them. What is
+  /// recorded on request may never be asked for.
+  func missingPictures(_ summary: RunSummary) -> [RunError] {
+    guard !recording.isAsked, summary.errors.isEmpty else { return [] }
+    let wanted = [(movie: recording.movie, name: "movie"), (recording.stills, "stills")]
+    return wanted.compactMap { path, name in
+      guard let path, let entry = summary.ledger.entries.first(where: { $0.sink == name }),
+        entry.counts[.delivered] == 0
+      else { return nil }
+      let fates = Fate.allCases.filter { entry.counts[$0] > 0 }
+        .map { "\(entry.counts[$0]) \($0.name)" }
+      let why = fates.isEmpty ? "none was produced" : fates.joined(separator: ", ")
+      return RunError(.failed, "no frame reached \(path), which was not written: \(why)")
+    }
+  }
 }

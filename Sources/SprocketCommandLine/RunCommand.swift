@@ -238,6 +238,7 @@ struct RunCommand: ParsableCommand {
     }
     for line in group.pairLines { voice.tell(line) }
     var others = results.compactMap { controllers.missingStills($0.summary) }
+    others += results.flatMap { missingPictures($0.summary) }
     if let trace, case let missing = group.missingSlices, missing > 0 {
       voice.tell(
         notice:

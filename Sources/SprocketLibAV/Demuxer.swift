@@ -4,66 +4,102 @@ internal import CSprocketLibAV
 @safe
 struct Demuxer: ~Copyable {
   private var media: OpenedMedia
-  let stream: UnsafeMutablePointer<AVStream>
+  private(set) var stream: UnsafeMutablePointer<AVStream>
+  private let wanted: Media
+  private let isInterrupted: @Sendable () -> Bool
 
-  /// What is wanted of a file: its best video, or its sound, the best or that of a stream.
+  /// What is wanted of a file: its pictures or its sound, the best or those of a stream.
   enum Media: Equatable {
-    case video
+    case video(stream: Int?)
     case sound(stream: Int?)
+
+    var isVideo: Bool { if case .video = self { true } else { false } }
   }
 
   /// Opens a file and finds its video or sound. Nothing but that file is opened, whatever it says.
   ///
-  /// The corresponding C functions are `avformat_open_input`, `avformat_find_stream_info` and
-  /// `av_find_best_stream`.
+  /// The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
   init(
-    _ path: String, _ media: Media = .video,
+    _ path: String, _ wanted: Media = .video(stream: nil),
     isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    let file = try OpenedMedia(
-      path, media == .video ? .pictures : .sound, limit: MediaLimits.allocation,
+    let file = try Self.open(path, wanted, isInterrupted)
+    unsafe stream = unsafe try Self.find(wanted, in: file)
+    media = file
+    (self.wanted, self.isInterrupted) = (wanted, isInterrupted)
+  }
+
+  private static func open(
+    _ path: String, _ wanted: Media, _ isInterrupted: @escaping @Sendable () -> Bool
+  ) throws(MediaError) -> OpenedMedia {
+    try OpenedMedia(
+      path, wanted.isVideo ? .pictures : .sound, limit: MediaLimits.allocation,
       isInterrupted: isInterrupted)
-    let opened = unsafe file.context
-    let (index, missing) = unsafe Self.choose(media, in: opened)
-    guard index >= 0, let stream = unsafe opened.pointee.streams[index] else {
-      throw file.failure(missing, "av_find_best_stream", Int32(min(index, 0)))
-    }
-    for other in unsafe 0..<Int(opened.pointee.nb_streams) where other != index {
-      unsafe opened.pointee.streams[other]?.pointee.discard = AVDISCARD_ALL
-    }
-    unsafe self.stream = unsafe stream
-    self.media = file
   }
 
-  /// The stream's number, below 0 if it is not there, and the error that this is.
+  private static func find(
+    _ wanted: Media, in file: borrowing OpenedMedia
+  ) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
+    let (index, missing) = unsafe choose(wanted, in: file.context)
+    guard index >= 0, let stream = unsafe file.context.pointee.streams[index] else {
+      throw file.failure(missing, "avformat_find_stream_info", 0)
+    }
+    // Of pictures and sound all packets are read, since their clocks are one.
+    let all = unsafe streams(of: file.context)
+    for place in unsafe all.indices where unsafe !isPictures(all[place]) && !isSound(all[place]) {
+      unsafe all[place].pointee.discard = AVDISCARD_ALL
+    }
+    return unsafe stream
+  }
+
+  private static func streams(
+    of opened: UnsafeMutablePointer<AVFormatContext>
+  ) -> [UnsafeMutablePointer<AVStream>] {
+    unsafe (0..<Int(opened.pointee.nb_streams)).compactMap { unsafe opened.pointee.streams[$0] }
+  }
+
+  /// The stream's number, below 0 if it is not there, and the error that this is. What can be decoded comes
+  /// before what cannot, then what is marked as default, then the largest pictures, or most channels, then
+  /// the first.
   ///
-  /// The corresponding C function is `av_find_best_stream`.
+  /// The corresponding C function is `avcodec_find_decoder`.
   private static func choose(
-    _ media: Media, in opened: UnsafeMutablePointer<AVFormatContext>
+    _ wanted: Media, in opened: UnsafeMutablePointer<AVFormatContext>
   ) -> (index: Int, missing: MediaError.Code) {
-    switch media {
-    case .video:
-      let index = unsafe Int(libav.av_find_best_stream(opened, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0))
-      let isCover =
-        unsafe index >= 0
-        && opened.pointee.streams[index]!.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
-      return (isCover ? -1 : index, .noVideo)
-    case .sound(let asked):
-      let known = unsafe soundStreams(of: opened)
-      if let asked {
-        return (known.contains(asked) ? asked : -1, .noSoundThere(asked, known: known))
-      }
-      return unsafe (
-        Int(libav.av_find_best_stream(opened, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)), .noSound
-      )
+    let all = unsafe streams(of: opened)
+    let known = unsafe all.filter { stream in
+      unsafe wanted.isVideo ? isPictures(stream) : isSound(stream)
     }
+    let numbers = unsafe known.map { unsafe Int($0.pointee.index) }
+    switch wanted {
+    case .video(let asked?):
+      return (numbers.contains(asked) ? asked : -1, .noVideoThere(asked, known: numbers))
+    case .sound(let asked?):
+      return (numbers.contains(asked) ? asked : -1, .noSoundThere(asked, known: numbers))
+    default: break
+    }
+    var best: (index: Int, rank: (Int, Int, Int))?
+    for place in unsafe known.indices {
+      let stream = unsafe known[place]
+      let parameters = unsafe stream.pointee.codecpar.pointee
+      let size =
+        unsafe wanted.isVideo
+        ? Int(parameters.width) * Int(parameters.height) : Int(parameters.ch_layout.nb_channels)
+      let rank = unsafe (
+        libav.avcodec_find_decoder(parameters.codec_id) == nil ? 0 : 1,
+        stream.pointee.disposition & AV_DISPOSITION_DEFAULT == 0 ? 0 : 1, size
+      )
+      if best.map({ $0.rank < rank }) ?? true {
+        best = unsafe (Int(stream.pointee.index), rank)
+      }
+    }
+    return (best?.index ?? -1, wanted.isVideo ? .noVideo : .noSound)
   }
 
-  /// The numbers of the streams that are sound.
-  private static func soundStreams(of opened: UnsafeMutablePointer<AVFormatContext>) -> [Int] {
-    unsafe (0..<Int(opened.pointee.nb_streams)).filter { index in
-      unsafe opened.pointee.streams[index]?.pointee.codecpar.pointee.codec_type
-        == AVMEDIA_TYPE_AUDIO
+  /// The numbers of the streams that are pictures, but for covers, or sound.
+  private func numbers(where isWanted: (UnsafeMutablePointer<AVStream>) -> Bool) -> [Int] {
+    unsafe Self.streams(of: context).filter { unsafe isWanted($0) }.map {
+      unsafe Int($0.pointee.index)
     }
   }
 
@@ -87,21 +123,61 @@ struct Demuxer: ~Copyable {
     return false
   }
 
-  /// Goes to the last key frame at or before a time; returns whether the file could.
-  ///
-  /// The corresponding C function is `av_seek_frame`.
+  /// Goes to the last key frame at or before a time; returns whether the file could. Where times do not say
+  /// where something is, all before it is read.
   mutating func seek(toNanoseconds time: Int64) -> Bool {
+    guard media.isOrderedByTime else { return (try? skip(toNanoseconds: time)) ?? false }
     let ticks = unsafe rescaled(
       time, AVRational(num: 1, den: 1_000_000_000), to: stream.pointee.time_base)
-    return unsafe libav.av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD)
-      >= 0
+    return unsafe media.seek(stream.pointee.index, ticks: ticks)
+  }
+
+  /// Reads to the last key frame at or before a time, from the file's beginning: once to find it, and once to
+  /// be there.
+  private mutating func skip(toNanoseconds time: Int64) throws(MediaError) -> Bool {
+    guard !isStream, let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free)
+    else { return false }
+    var (count, keys) = (0, 0)
+    try reopen()
+    while unsafe try read(into: packet.pointer) {
+      defer {
+        unsafe libav.av_packet_unref(packet.pointer)
+        count += 1
+      }
+      guard let shown = unsafe self.time(of: packet.pointer) else { continue }
+      // Pictures that are shown earlier may be decoded later.
+      if shown > time + 1_000_000_000 { break }
+      if shown <= time, unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 { keys = count }
+    }
+    try reopen()
+    for _ in 0..<keys {
+      guard unsafe try read(into: packet.pointer) else { return false }
+      unsafe libav.av_packet_unref(packet.pointer)
+    }
+    return true
+  }
+
+  private mutating func reopen() throws(MediaError) {
+    let file = try Self.open(path, wanted, isInterrupted)
+    unsafe stream = unsafe try Self.find(wanted, in: file)
+    media = file
   }
 
   /// The numbers of the streams that are sound.
-  var soundStreams: [Int] { unsafe Self.soundStreams(of: context) }
+  var soundStreams: [Int] { unsafe numbers(where: isSound) }
+  /// The numbers of the streams that are pictures.
+  var videoStreams: [Int] { unsafe numbers(where: isPictures) }
+  /// What the file's clock did, for a user.
+  var timeNotes: [String] { media.timeNotes }
 
   /// Whether the file says where its packets are; else a place is guessed, or read up to.
   var hasIndex: Bool { unsafe context.pointee.iformat.pointee.flags & AVFMT_GENERIC_INDEX == 0 }
+
+  /// Whether the file has times.
+  var hasTimes: Bool {
+    let names = unsafe String(cString: context.pointee.iformat.pointee.name)
+    return !InputFormats.isUntimed(names)
+  }
 
   /// In nanoseconds; `nil` if the file does not say.
   var durationNanoseconds: Int64? {
@@ -120,4 +196,14 @@ struct Demuxer: ~Copyable {
     guard ticks != SPROCKET_AV_NOPTS_VALUE else { return nil }
     return unsafe nanoseconds(ticks, of: stream.pointee.time_base)
   }
+}
+
+/// Whether a stream is pictures that follow each other.
+private func isPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+  unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+    && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+}
+
+private func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+  unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
 }

@@ -29,6 +29,12 @@ enum InputFormats {
     "ipu", "m4v", "mjpeg", "mjpeg_2000", "mpegvideo", "obu", "vc1", "vc1test",
   ]
 
+  /// Whether what is read by a format of those names has no times.
+  static func isUntimed(_ names: String) -> Bool {
+    let kind = String(names.prefix { $0 != "," })
+    return images.contains(kind) || kind == "mpjpeg"
+  }
+
   /// One picture, or several one behind the other.
   private static let pictures: Set<String> = [
     "bmp_pipe", "dds_pipe", "dpx_pipe", "exr_pipe", "gem_pipe", "j2k_pipe", "jpeg_pipe",
@@ -66,6 +72,7 @@ enum InputFormats {
       let status = unsafe libav.av_probe_input_buffer2(input.handle, &found, name, nil, 0, 0)
       try input.checkInterruption()
       guard status >= 0, let format = unsafe found else {
+        if let kind = pictureKind(input) { throw failure(.unreadPicture(kind), status) }
         throw failure(isMovie ? input.isStream ? .needsSeeking : .unfinished : refused, status)
       }
       // A format may have several names, separated by commas; the first is its own.
@@ -80,6 +87,22 @@ enum InputFormats {
       let isKnown = sounds.contains(kind) || images.contains(kind)
       refused = isKnown ? wanted == .sound ? .noSound : .noVideo : .otherContainer(kind)
     }
+    if let kind = pictureKind(input) { throw failure(.unreadPicture(kind), 0) }
     throw failure(refused, 0)
+  }
+
+  /// The name of a picture's format that is not read; `nil` for all else. Asked where a file could not be
+  /// opened.
+  static func pictureKind(_ input: borrowing FileInput) -> String? {
+    guard let bytes = input.bytes(at: 0), bytes.count >= 16 else { return nil }
+    let word = String(decoding: bytes[4..<8], as: UTF8.self)
+    let brand = String(decoding: bytes[8..<12], as: UTF8.self)
+    if word == "ftyp", ["heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"].contains(brand) {
+      return "HEIC"
+    }
+    let order = String(decoding: bytes[0..<2], as: UTF8.self)
+    if order == "II" && bytes[2] == 43 || order == "MM" && bytes[3] == 43 { return "BigTIFF" }
+    // A Targa file has no mark at its beginning.
+    return input.path.lowercased().hasSuffix(".tga") ? "Targa" : nil
   }
 }

@@ -9,16 +9,14 @@ public struct MediaColor: Equatable, Sendable {
   public enum Transfer: Sendable {
     case unspecified, bt709, srgb, linear, gamma22, gamma28, pq, hlg, other
   }
-  /// Which red, green and blue (ITU-T H.273, table 2).
-  public enum Primaries: Sendable { case unspecified, bt601, bt709, bt2020, displayP3, other }
-
   /// Where chroma lies among luma (ITU-T H.273, figure 1).
   public enum ChromaSite: Sendable { case unspecified, left, center, topLeft, other }
 
   public var range: Range
   public var matrix: Matrix
   public var transfer: Transfer
-  public var primaries: Primaries
+  /// By the numbers of ITU-T H.273 (tables 2 to 4), as the library has them; 2 where nothing is said.
+  public var codes: (primaries: UInt8, transfer: UInt8, matrix: UInt8)
   public var chromaSite: ChromaSite
 
   /// From the library's numbers. Formats with a J in their name are full range, whatever else is said,
@@ -44,7 +42,27 @@ public struct MediaColor: Equatable, Sendable {
       case (AVCOL_RANGE_JPEG, _): .full
       default: .unspecified
       }
-    self.matrix =
+    self.matrix = Matrix(matrix)
+    self.transfer = Transfer(transfer)
+    func code(_ number: UInt32) -> UInt8 {
+      UInt8(exactly: number).flatMap { $0 == 0 ? nil : $0 } ?? 2
+    }
+    codes = (
+      code(primaries.rawValue), code(transfer.rawValue),
+      // 0 is a matrix: RGB itself.
+      matrix == AVCOL_SPC_RGB ? 0 : code(matrix.rawValue)
+    )
+  }
+
+  public static func == (one: MediaColor, other: MediaColor) -> Bool {
+    one.range == other.range && one.matrix == other.matrix && one.transfer == other.transfer
+      && one.chromaSite == other.chromaSite && one.codes == other.codes
+  }
+}
+
+extension MediaColor.Matrix {
+  init(_ matrix: AVColorSpace) {
+    self =
       switch matrix {
       case AVCOL_SPC_RGB: .rgb
       case AVCOL_SPC_BT709: .bt709
@@ -53,7 +71,24 @@ public struct MediaColor: Equatable, Sendable {
       case AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_RESERVED: .unspecified
       default: .other
       }
-    self.transfer =
+  }
+
+  /// The library's number for it; `code` where that means the same.
+  func number(_ code: UInt8) -> AVColorSpace {
+    let said = AVColorSpace(UInt32(code))
+    if Self(said) == self, self != .unspecified { return said }
+    return switch self {
+    case .bt601: AVCOL_SPC_BT470BG  // As libavcodec's own Motion-JPEG has it.
+    case .bt709: AVCOL_SPC_BT709
+    case .bt2020: AVCOL_SPC_BT2020_NCL
+    default: AVCOL_SPC_UNSPECIFIED
+    }
+  }
+}
+
+extension MediaColor.Transfer {
+  init(_ transfer: AVColorTransferCharacteristic) {
+    self =
       switch transfer {
       case AVCOL_TRC_BT709, AVCOL_TRC_SMPTE170M, AVCOL_TRC_BT2020_10, AVCOL_TRC_BT2020_12: .bt709
       case AVCOL_TRC_IEC61966_2_1: .srgb
@@ -65,14 +100,24 @@ public struct MediaColor: Equatable, Sendable {
       case AVCOL_TRC_UNSPECIFIED, AVCOL_TRC_RESERVED, AVCOL_TRC_RESERVED0: .unspecified
       default: .other
       }
-    self.primaries =
-      switch primaries {
-      case AVCOL_PRI_BT470BG, AVCOL_PRI_SMPTE170M: .bt601
-      case AVCOL_PRI_BT709: .bt709
-      case AVCOL_PRI_BT2020: .bt2020
-      case AVCOL_PRI_SMPTE432: .displayP3
-      case AVCOL_PRI_UNSPECIFIED, AVCOL_PRI_RESERVED, AVCOL_PRI_RESERVED0: .unspecified
-      default: .other
-      }
+  }
+
+  /// The library's number for it; `code` where that means the same, or is one that no other word is for.
+  func number(_ code: UInt8) -> AVColorTransferCharacteristic {
+    let said = AVColorTransferCharacteristic(UInt32(code))
+    let meaning = Self(said)
+    if meaning == self && self != .unspecified || meaning == .other && self == .unspecified {
+      return said
+    }
+    return switch self {
+    case .bt709: AVCOL_TRC_BT709
+    case .srgb: AVCOL_TRC_IEC61966_2_1
+    case .linear: AVCOL_TRC_LINEAR
+    case .gamma22: AVCOL_TRC_GAMMA22
+    case .gamma28: AVCOL_TRC_GAMMA28
+    case .pq: AVCOL_TRC_SMPTE2084
+    case .hlg: AVCOL_TRC_ARIB_STD_B67
+    default: AVCOL_TRC_UNSPECIFIED
+    }
   }
 }

@@ -14,9 +14,14 @@ extension MediaContents.Track {
     }
     guard unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0 else { return nil }
     index = unsafe Int(stream.pointee.index)
-    codec =
-      self.kind == .reports
-      ? "json" : unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
+    if self.kind == .reports {
+      codec = "json"
+    } else if unsafe parameters.codec_id == AV_CODEC_ID_NONE {
+      (codec, isReadable) = (unsafe Self.text(parameters.codec_tag), false)
+    } else {
+      codec = unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
+      isReadable = unsafe libav.avcodec_find_decoder(parameters.codec_id) != nil
+    }
     (width, height) = unsafe (Int(parameters.width), Int(parameters.height))
     (rate, channels) = unsafe (
       Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels)
@@ -30,7 +35,15 @@ extension MediaContents.Track {
     let mean = unsafe av_q2d(stream.pointee.avg_frame_rate)
     let base = unsafe av_q2d(stream.pointee.r_frame_rate)
     let frames = base >= mean && base <= 2 * mean ? base : mean
-    if frames > 0.001, frames < 1e6 { usual = Int64(1e9 / frames) }
+    // From one picture in 24 days, as far as gaps are kept.
+    if frames > 4.8e-7, frames < 1e6 { usual = Int64(1e9 / frames) }
+  }
+
+  /// What a file calls a codec: four letters, or a number.
+  private static func text(_ tag: UInt32) -> String {
+    let letters = (0..<4).map { UInt8(truncatingIfNeeded: tag >> (8 * $0)) }
+    let isText = letters.allSatisfy { 0x20...0x7E ~= $0 }
+    return isText ? String(decoding: letters, as: UTF8.self) : "0x" + String(tag, radix: 16)
   }
 
   /// Counts a packet, whose times are in nanoseconds.
@@ -75,7 +88,7 @@ extension MediaContents.Track {
 
   /// Pictures that may be decoded before one that is shown earlier: H.264 and HEVC have 16 at most. Larger:
   /// more time per picture.
-  private static let mostReordered = 16
+  static let mostReordered = 16
 
   /// Nanoseconds by which sound may come late without a gap: files of whole milliseconds round. Larger:
   /// smaller gaps are not told.
@@ -107,50 +120,30 @@ extension MediaCopy {
       unsafe times(of: packet) ?? (contents.tracks[place].end ?? 0, contents.tracks[place].end ?? 0)
     let length = unsafe nanoseconds(
       max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
+    let (early, late) = unsafe skipped(packet, contents.tracks[place].rate)
     unsafe contents.tracks[place].note(
-      shown: times.0, length: length, byteCount: Int(packet.pointee.size),
-      isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
+      shown: times.0.clampedSum(early), length: max(0, length - early - late),
+      byteCount: Int(packet.pointee.size), isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
   }
 
-  /// The time of the last key frame at or before `time` (nanoseconds), at which or before which the file is
-  /// left set; `nil` if there is none from `begin` on.
-  ///
-  /// The corresponding C function is `av_seek_frame`.
-  mutating func seekKey(before time: Int64, from begin: Int64) -> Int64? {
-    var back: Int64 = 0
-    while true {
-      let target = time.clampedSum(-back)
-      guard seek(to: target) else { return nil }
-      // Files without an index are set to any packet, and its next key frame may be later than `time`.
-      let found = lastKey(upTo: time)
-      guard found != nil || target <= begin else {
-        back = max(1_000_000_000, back.clampedSum(back))
-        continue
-      }
-      // Once more: sound of the same time may lie before the picture.
-      return seek(to: target) ? found : nil
-    }
-  }
-
-  private func seek(to time: Int64) -> Bool {
-    unsafe libav.av_seek_frame(media.context, -1, time / 1000, AVSEEK_FLAG_BACKWARD) >= 0
-  }
-
-  /// The time of the last key frame at or before `time`, from where the file is set.
-  private mutating func lastKey(upTo time: Int64) -> Int64? {
-    var found: Int64?
-    while (try? unsafe media.read(into: packet.pointer)) == true {
-      defer { unsafe libav.av_packet_unref(packet.pointer) }
-      let number = unsafe Int(packet.pointer.pointee.stream_index)
-      guard contents.tracks.contains(where: { $0.index == number && $0.isVideo }),
-        let times = unsafe times(of: packet.pointer)
+  /// How much of a packet's sound is not heard at its beginning and its end, nanoseconds: what encoders put
+  /// before and behind the sound. Eight bytes say so, two counts of samples.
+  private func skipped(_ packet: UnsafeMutablePointer<AVPacket>, _ rate: Int) -> (Int64, Int64) {
+    for index in unsafe 0..<Int(packet.pointee.side_data_elems) {
+      let side = unsafe packet.pointee.side_data[index]
+      guard unsafe rate > 0 && side.type == AV_PKT_DATA_SKIP_SAMPLES && side.size >= 8,
+        let data = unsafe side.data
       else { continue }
-      if times.decoded > time { break }
-      if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0, times.shown <= time {
-        found = times.shown
+      let words = (0..<2).map { word in
+        (0..<4).reduce(UInt32(0)) { sum, byte in
+          unsafe sum | UInt32(data[4 * word + byte]) << UInt32(8 * byte)
+        }
       }
+      return (
+        Int64(words[0]) * 1_000_000_000 / Int64(rate), Int64(words[1]) * 1_000_000_000 / Int64(rate)
+      )
     }
-    return found
+    return (0, 0)
   }
 
   /// Whether a packet is a key frame of pictures that an edit list hides.
@@ -178,11 +171,21 @@ extension MediaCopy {
   /// Adds a stream for each track; by the number of the input's.
   ///
   /// The corresponding C function is `avcodec_parameters_copy`.
-  func addStreams(
+  mutating func addStreams(
     to handle: borrowing MuxerHandle, _ container: MovieContainer
   ) throws(MuxerError) -> [Int: Int] {
     var numbers: [Int: Int] = [:]
     for track in contents.tracks {
+      let codec = unsafe media.context.pointee.streams[track.index]?.pointee.codecpar.pointee
+        .codec_id
+      guard track.kind == .reports || codec != AV_CODEC_ID_NONE else {
+        let kind = track.isVideo ? "pictures" : "sound"
+        contents.notes.append(
+          "stream \(track.index), \(kind) of the codec \(track.codec), is left out: it is not known how to "
+            + "copy that")
+        contents.tracks.removeAll { $0.index == track.index }
+        continue
+      }
       guard let from = unsafe media.context.pointee.streams[track.index] else { continue }
       if track.kind == .reports {
         let to = unsafe try handle.addStream()
@@ -269,6 +272,7 @@ extension MediaCopy {
     unsafe packet.pointee.pts &-= shift
     unsafe packet.pointee.dts &-= shift
     unsafe libav.av_packet_rescale_ts(packet, from.pointee.time_base, to.pointee.time_base)
+    unsafe hand(packet, to: number)
     unsafe packet.pointee.stream_index = Int32(number)
     unsafe packet.pointee.pos = -1
     let status = unsafe libav.av_interleaved_write_frame(handle.context, packet)

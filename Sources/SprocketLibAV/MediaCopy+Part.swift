@@ -3,6 +3,66 @@ internal import CSprocketLibAV
 // Selection of the packets of a part of a file.
 
 extension MediaCopy {
+  /// When the first picture is shown, nanoseconds; `nil` where there is none. The file is left at its
+  /// beginning. A stream, which is read once, is not looked at.
+  mutating func firstPicture() -> Int64? {
+    guard !media.isStream, let track = contents.tracks.first(where: \.isVideo) else { return nil }
+    var (first, count) = (Int64?.none, 0)
+    while count <= MediaContents.Track.mostReordered,
+      (try? unsafe media.read(into: packet.pointer)) == true
+    {
+      defer { unsafe libav.av_packet_unref(packet.pointer) }
+      guard unsafe Int(packet.pointer.pointee.stream_index) == track.index,
+        unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_DISCARD == 0,
+        let times = unsafe times(of: packet.pointer)
+      else { continue }
+      first = min(first ?? times.shown, times.shown)
+      count += 1
+    }
+    try? reopen()
+    return first
+  }
+
+  /// The time of the last key frame at or before `time` (nanoseconds), at which or before which the file is
+  /// left set; `nil` if there is none from `begin` on.
+  mutating func seekKey(before time: Int64, from begin: Int64) -> Int64? {
+    guard media.isOrderedByTime else {
+      let found = lastKey(upTo: time)
+      try? reopen()
+      return found
+    }
+    var back: Int64 = 0
+    while true {
+      let target = time.clampedSum(-back)
+      guard media.seek(-1, ticks: target / 1000) else { return nil }
+      // Files without an index are set to any packet, and its next key frame may be later than `time`.
+      let found = lastKey(upTo: time)
+      guard found != nil || target <= begin else {
+        back = max(1_000_000_000, back.clampedSum(back))
+        continue
+      }
+      // Once more: sound of the same time may lie before the picture.
+      return media.seek(-1, ticks: target / 1000) ? found : nil
+    }
+  }
+
+  /// The time of the last key frame at or before `time`, from where the file is set.
+  private mutating func lastKey(upTo time: Int64) -> Int64? {
+    var found: Int64?
+    while (try? unsafe media.read(into: packet.pointer)) == true {
+      defer { unsafe libav.av_packet_unref(packet.pointer) }
+      let number = unsafe Int(packet.pointer.pointee.stream_index)
+      guard contents.tracks.contains(where: { $0.index == number && $0.isVideo }),
+        let times = unsafe times(of: packet.pointer)
+      else { continue }
+      if times.decoded > time { break }
+      if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0, times.shown <= time {
+        found = times.shown
+      }
+    }
+    return found
+  }
+
   /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).
   ///
   /// Pictures before `end` may refer to later ones. These are copied with all pictures that are shown
@@ -38,5 +98,23 @@ extension MediaCopy {
     let length = unsafe nanoseconds(
       max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
     return shown >= start || track.kind == .audio && shown.clampedSum(length) > start
+  }
+
+  /// Notes a packet's times, and gives it such as the library takes.
+  mutating func hand(_ packet: UnsafeMutablePointer<AVPacket>, to number: Int) {
+    guard var (table, clock) = times[number] else { return }
+    // Packets that were decoded at once, where a clock jumped, are a tick apart.
+    let tick = unsafe max(packet.pointee.dts, table.lastTick.map { $0 + 1 } ?? packet.pointee.dts)
+    let shown = unsafe max(packet.pointee.pts, tick)
+    unsafe table.append(byteCount: Int(packet.pointee.size), tick: tick, shown: shown)
+    let second = table.ticksPerSecond
+    let duration = unsafe min(packet.pointee.duration, Int64(second))
+    // Pictures of a hole may be shown days after they are decoded.
+    let ahead = min(shown - tick, Int64(second))
+    let handed = clock.hand(tick, duration, perSecond: second, first: shown - ahead)
+    unsafe packet.pointee.dts = handed
+    unsafe packet.pointee.pts = handed + ahead
+    unsafe packet.pointee.duration = duration
+    times[number] = (table, clock)
   }
 }

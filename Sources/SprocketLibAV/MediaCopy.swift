@@ -12,8 +12,10 @@ public struct MediaContents: Sendable {
     }
     public var kind: Kind
     var isVideo: Bool { kind == .video }
-    /// The codec's short name: "h264".
+    /// The codec's short name: "h264"; of one that is not known, what the file calls it.
     public var codec: String
+    /// Whether there is a decoder for it.
+    public var isReadable = true
     /// In pixels; 0 for sound.
     public var (width, height): (Int, Int)
     /// How the pixels of decoded pictures lie, by FFmpeg's name, such as `yuv420p10le`; `nil` for sound, and
@@ -54,6 +56,8 @@ public struct MediaContents: Sendable {
   public var failure: MediaError?
   /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.
   public var missingByteCount: Int64 = 0
+  /// What was left out, and what the file's clock did: sentences for a user.
+  public var notes: [String] = []
   /// Whether a copy has something of the time at which it was to begin, or later.
   public var reachesStart = false
 }
@@ -63,6 +67,10 @@ public struct MediaContents: Sendable {
 public struct MediaCopy: ~Copyable {
   var media: OpenedMedia
   let packet: Owned<AVPacket>
+  private let isInterrupted: @Sendable () -> Bool
+  /// By stream of the copy, for a MOV or MP4: when its packets are decoded and shown, and what the library
+  /// was handed.
+  var times: [Int: (table: SampleTable, clock: LibraryClock)] = [:]
   /// By stream: when the first packet is shown, of those that do not say when they are decoded, and how many
   /// came.
   var undecoded: [Int: (first: Int64, count: Int64)] = [:]
@@ -91,24 +99,34 @@ public struct MediaCopy: ~Copyable {
     contents.missingByteCount = media.missingByteCount()
     unsafe self.packet = unsafe packet
     self.media = media
+    self.isInterrupted = isInterrupted
+  }
+
+  /// Goes back to the beginning.
+  mutating func reopen() throws(MediaError) {
+    media = try OpenedMedia(media.path, .any, isInterrupted: isInterrupted)
   }
 
   /// Reads to the end, or to what cannot be read; `contents` has then all that is there.
   public mutating func scan() {
     do throws(MediaError) {
       while unsafe try media.read(into: packet.pointer) {
-        unsafe note(packet.pointer)
+        // What an edit list leaves out is not shown.
+        if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_DISCARD == 0 {
+          unsafe note(packet.pointer)
+        }
         unsafe libav.av_packet_unref(packet.pointer)
       }
     } catch {
       contents.failure = error
     }
     for place in contents.tracks.indices { contents.tracks[place].finish() }
+    contents.notes += media.timeNotes
   }
 
   /// Copies pictures, sound and reports from the key frame at or before `from` until `end` (nanoseconds from
-  /// the file's beginning), into a plain file that begins with that picture. What cannot be read ends the
-  /// copy, and `contents.failure` says why.
+  /// the first picture, as readers of pictures count), into a plain file that begins with that picture. What
+  /// cannot be read ends the copy, and `contents.failure` says why.
   ///
   /// The corresponding C function is `av_interleaved_write_frame`.
   public mutating func copy(
@@ -121,16 +139,9 @@ public struct MediaCopy: ~Copyable {
     try handle.writeHeader(
       [],
       container.isQuickTime ? [("movflags", "use_metadata_tags+write_colr"), ("strict", "-2")] : [])
-    let begin = unsafe media.context.pointee.start_time
-    let zero =
-      begin == SPROCKET_AV_NOPTS_VALUE
-      ? 0 : nanoseconds(begin, of: AVRational(num: 1, den: 1_000_000))
+    if container.isQuickTime { unsafe prepareTimes(handle.context) }
+    var (zero, start) = begin(from: from, until: end)
     let asked = zero.clampedSum(from)
-    var start = zero
-    if from > 0 {
-      let isMovie = contents.tracks.contains(where: \.isVideo)
-      start = seekKey(before: asked, from: zero) ?? (isMovie ? zero : asked)
-    }
     let last = end == .max ? end : zero.clampedSum(end)
     while true {
       do throws(MediaError) {
@@ -161,13 +172,50 @@ public struct MediaCopy: ~Copyable {
       if bridge.hasFailed { throw .output }
     }
     for place in contents.tracks.indices { contents.tracks[place].finish() }
+    contents.notes += media.timeNotes
     guard bridge.gatherAll() else { throw .output }
     let status = unsafe libav.av_write_trailer(handle.context)
     unsafe libav.avio_flush(handle.context.pointee.pb)
     if container.isQuickTime {
-      bridge.changeGathered { MovieIndex.describe(text: TextTrack.type, in: $0) }
+      bridge.changeGathered { MovieIndex.describe(text: TextTrack.type, in: retimed($0)) }
     }
     guard bridge.flush() else { throw .output }
     guard status >= 0 else { throw .refused(operation: "av_write_trailer", status: status) }
+  }
+
+  /// A table for each stream of a copy.
+  private mutating func prepareTimes(_ copy: UnsafeMutablePointer<AVFormatContext>) {
+    for number in unsafe 0..<Int(copy.pointee.nb_streams) {
+      guard let base = unsafe copy.pointee.streams[number]?.pointee.time_base, base.num == 1 else {
+        continue
+      }
+      times[number] = (SampleTable(ticksPerSecond: base.den), LibraryClock())
+    }
+  }
+
+  /// The time from which `from` and `end` count, and that of the first packet that is copied; the file is set
+  /// there. All of a file begins with whatever comes first in it.
+  private mutating func begin(from: Int64, until end: Int64) -> (zero: Int64, start: Int64) {
+    let said = unsafe media.context.pointee.start_time
+    let first =
+      said == SPROCKET_AV_NOPTS_VALUE
+      ? 0 : nanoseconds(said, of: AVRational(num: 1, den: 1_000_000))
+    guard from > 0 || end < .max else { return (first, first) }
+    let zero = firstPicture() ?? first
+    guard from > 0 else { return (zero, first) }
+    let asked = zero.clampedSum(from)
+    let isMovie = contents.tracks.contains(where: \.isVideo)
+    return (zero, seekKey(before: asked, from: zero) ?? (isMovie ? zero : asked))
+  }
+
+  /// The index that the library wrote, with the times that it could not be handed.
+  private func retimed(_ index: [UInt8]) -> [UInt8] {
+    guard times.values.contains(where: \.clock.isShifted) else { return index }
+    let tables = times.sorted { $0.key < $1.key }.map { _, times in
+      var table = times.table
+      table.close(nominal: nil)
+      return table
+    }
+    return MovieIndex.retime(index, tables: tables)
   }
 }

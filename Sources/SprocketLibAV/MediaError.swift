@@ -19,6 +19,8 @@ public struct MediaError: Error, Equatable, Sendable {
     case needsSeeking
     /// A file without moving or still pictures.
     case noVideo
+    /// The stream of that number has no pictures; those of the other numbers have.
+    case noVideoThere(Int, known: [Int])
     /// A file without sound.
     case noSound
     /// The stream of that number has no sound; those of the other numbers have.
@@ -31,6 +33,8 @@ public struct MediaError: Error, Equatable, Sendable {
     case changedSound(seconds: Int)
     /// A container that is not read, by libavformat's name: playlists, and what has no video.
     case otherContainer(String)
+    /// A picture of a kind that is not read, by its name.
+    case unreadPicture(String)
     /// Its pictures have more pixels than are taken.
     case tooLarge(width: Int, height: Int)
     /// No decoder for the video in it.
@@ -100,16 +104,15 @@ extension MediaError: CustomStringConvertible {
     case .otherContainer(let name):
       "\(path) is of the kind \(name), which Sprocket does not open: playlists and lists of files are "
         + "not followed; name a file that has the video in it, such as MOV, MP4, MKV or AVI."
+    case .unreadPicture(let kind):
+      "\(path) is a picture in \(kind), which Sprocket does not read; save it as JPEG, PNG or TIFF."
     case .tooLarge(let width, let height):
       "\(path) has pictures of \(width)x\(height), more than the \(MediaLimits.pixels) pixels that "
         + "Sprocket takes; scale it down."
     case .noVideo: "\(path) has no video; name a file that has."
+    case .noVideoThere(let stream, let known): Self.another(stream, "video", known, path)
     case .noSound: "\(path) has no sound; name a file that has."
-    case .noSoundThere(let stream, let known):
-      known.isEmpty
-        ? "\(path) has no sound; name a file that has."
-        : "\(path) has no sound in stream \(stream); give one of "
-          + "\(known.map(String.init).joined(separator: ", "))."
+    case .noSoundThere(let stream, let known): Self.another(stream, "sound", known, path)
     case .noSamples:
       "\(path) has sound of which nothing can be decoded: it is damaged or empty; copy it anew."
     case .unsupportedSound:
@@ -130,5 +133,12 @@ extension MediaError: CustomStringConvertible {
     case .outOfMemory:
       "There is not enough memory to read \(path); close other programs, or raise the limit (ulimit -v)."
     }
+  }
+
+  private static func another(_ stream: Int, _ what: String, _ known: [Int], _ path: String)
+    -> String
+  {
+    "\(path) has no \(what) in stream \(stream); give one of "
+      + "\(known.map(String.init).joined(separator: ", "))."
   }
 }

@@ -5,6 +5,8 @@ public import SprocketPixels
 public struct MediaInfo: Sendable {
   /// The number of the stream in its file, as ffprobe counts.
   public let streamIndex: Int
+  /// The numbers of all streams that are pictures, but for covers.
+  public let streams: [Int]
   /// The codec's short name: "mjpeg", "h264", "rawvideo".
   public let codecName: String
   /// Whether every packet is one JPEG image.
@@ -30,6 +32,8 @@ public struct MediaInfo: Sendable {
   public let frameCount: Int?
   /// As the file's header says; `nil` if unknown.
   public let durationNanoseconds: Int64?
+  /// Whether the file has times. Encoded video without a container has none; the library makes them up.
+  public let hasTimes: Bool
   /// Whether there is sound beside the video.
   public let hasSound: Bool
   /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.
@@ -40,6 +44,7 @@ public struct MediaInfo: Sendable {
     let stream = unsafe demuxer.stream.pointee
     let parameters = unsafe stream.codecpar.pointee
     streamIndex = unsafe Int(stream.index)
+    streams = demuxer.videoStreams
     codecName = unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
     isMJPEG = unsafe parameters.codec_id == AV_CODEC_ID_MJPEG
     width = unsafe Int(parameters.width)
@@ -64,6 +69,7 @@ public struct MediaInfo: Sendable {
     frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }
     frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
     durationNanoseconds = demuxer.durationNanoseconds
+    hasTimes = demuxer.hasTimes
     hasSound = !demuxer.soundStreams.isEmpty
     missingByteCount = demuxer.missingByteCount()
   }

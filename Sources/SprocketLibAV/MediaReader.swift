@@ -11,7 +11,7 @@ public enum DecodedUnit: ~Copyable {
 
 /// Reads the video of a file, encoded or decoded.
 ///
-/// The best video stream is taken, all others are left out. Motion-JPEG is read as packets with
+/// One stream of pictures is taken, all others are left out. Motion-JPEG is read as packets with
 /// ``nextPacket()``, for the bytes are the camera's own; all else as frames with ``nextFrame()``. Do not
 /// mix the two in one reader.
 ///
@@ -25,6 +25,8 @@ public struct MediaReader: ~Copyable {
   private var decoder: Decoder?
   private var converter: Converter
   private var clock: MediaClock
+  /// Times are made of it, whatever the library makes up.
+  private let chosenRate: MediaRational?
   private let pool: LentPool
   /// What is read and decoded before it is lent.
   private let scratch: LentShell
@@ -35,13 +37,15 @@ public struct MediaReader: ~Copyable {
   /// What is known of the file before anything is decoded.
   public let info: MediaInfo
 
-  /// Opens a file. `threadCount` is the decoder's, 0 for as many as there are processors. When
-  /// `isInterrupted` says so, this and all else throws ``MediaError/Code/interrupted`` at the next
-  /// opportunity.
+  /// Opens a file. `stream` is a number as ffprobe counts; `nil` for the stream that is marked as default, or
+  /// else the largest. `rate` is that of a stream without times, and 25 where it is `nil`. `threadCount` is
+  /// the decoder's, 0 for as many as there are processors. When `isInterrupted` says so, this and all else
+  /// throws ``MediaError/Code/interrupted`` at the next opportunity.
   public init(
-    path: String, threadCount: Int = 0, isInterrupted: @escaping @Sendable () -> Bool = { false }
+    path: String, stream: Int? = nil, rate: MediaRational? = nil, threadCount: Int = 0,
+    isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    let demuxer = try Demuxer(path, isInterrupted: isInterrupted)
+    let demuxer = try Demuxer(path, .video(stream: stream), isInterrupted: isInterrupted)
     let info = MediaInfo(demuxer)
     guard Int64(info.width) * Int64(info.height) <= MediaLimits.pixels else {
       throw MediaError(
@@ -53,7 +57,8 @@ public struct MediaReader: ~Copyable {
       throw MediaError(code: .outOfMemory, operation: "av_frame_alloc", status: 0, path: path)
     }
     self.info = info
-    clock = MediaClock(rate: info.frameRate)
+    chosenRate = info.hasTimes ? nil : rate
+    clock = MediaClock(rate: chosenRate ?? info.frameRate)
     self.demuxer = demuxer
     self.pool = pool
     self.scratch = scratch
@@ -64,12 +69,15 @@ public struct MediaReader: ~Copyable {
   /// Goes to the last key frame at or before a time on the file's clock, as far as its index is right.
   /// False where the file cannot do that: what comes next is then anywhere.
   public mutating func seek(toNanoseconds time: Int64) -> Bool {
-    guard demuxer.seek(toNanoseconds: time) else { return false }
+    guard chosenRate == nil, demuxer.seek(toNanoseconds: time) else { return false }
     decoder?.flush()
     clock = MediaClock(rate: info.frameRate)
     failure = nil
     return true
   }
+
+  /// What the file's clock did, where its times are not those that come out of here: sentences for a user.
+  public var timeNotes: [String] { demuxer.timeNotes }
 
   /// Bytes of the file.
   public var byteCount: Int64 { demuxer.byteCount }
@@ -88,7 +96,7 @@ public struct MediaReader: ~Copyable {
     let shell = try lend()
     guard unsafe try demuxer.read(into: shell.packet) else { return nil }
     let packet = unsafe shell.packet
-    let time = unsafe clock.time(given: demuxer.time(of: packet))
+    let time = unsafe clock.time(given: chosenRate == nil ? demuxer.time(of: packet) : nil)
     unsafe shell.pointer.pointee.time = time.nanoseconds
     unsafe shell.pointer.pointee.isTimeMade = time.isMade
     unsafe shell.pointer.pointee.isKeyframe = unsafe packet.pointee.flags & AV_PKT_FLAG_KEY != 0
@@ -157,7 +165,7 @@ public struct MediaReader: ~Copyable {
     let source = unsafe scratch.frame
     let ticks = unsafe source.pointee.best_effort_timestamp
     let time = clock.time(
-      given: ticks == SPROCKET_AV_NOPTS_VALUE
+      given: ticks == SPROCKET_AV_NOPTS_VALUE || chosenRate != nil
         ? nil : unsafe nanoseconds(ticks, of: demuxer.stream.pointee.time_base))
     unsafe shell.pointer.pointee.time = time.nanoseconds
     unsafe shell.pointer.pointee.isTimeMade = time.isMade

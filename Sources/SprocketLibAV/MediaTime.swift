@@ -21,6 +21,13 @@ func nanoseconds(_ count: Int64, of base: AVRational) -> Int64 {
   rescaled(count, base, to: AVRational(num: 1, den: 1_000_000_000))
 }
 
+/// The same for any count: files may contain any time.
+func wideNanoseconds(_ count: Int64, of base: AVRational) -> Int128 {
+  let product = Int128(count) * Int128(base.num) * 1_000_000_000
+  let half = Int128(base.den / 2)
+  return (product + (product < 0 ? -half : half)) / Int128(max(1, base.den))
+}
+
 /// `count` ticks of `base` seconds in ticks of `target` seconds, rounded to the nearest.
 func rescaled(_ count: Int64, _ base: AVRational, to target: AVRational) -> Int64 {
   rescaled(count, Int64(base.num) * Int64(target.den), Int64(target.num) * Int64(base.den))

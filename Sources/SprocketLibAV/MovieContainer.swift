@@ -89,13 +89,16 @@ public struct MovieDescription: Sendable {
   public var range: MediaColor.Range
   public var matrix: MediaColor.Matrix
   public var transfer: MediaColor.Transfer
+  /// By the numbers of ITU-T H.273 (tables 2 to 4), where a file said them; 2 where nothing is known.
+  public var codes: (primaries: UInt8, transfer: UInt8, matrix: UInt8)
   /// Gray rather than YUV.
   public var isGray: Bool
   public var display: MediaDisplay
 
   public init(
     width: Int, height: Int, rate: MediaRational?, range: MediaColor.Range,
-    matrix: MediaColor.Matrix, transfer: MediaColor.Transfer, isGray: Bool,
+    matrix: MediaColor.Matrix, transfer: MediaColor.Transfer,
+    codes: (primaries: UInt8, transfer: UInt8, matrix: UInt8) = (2, 2, 2), isGray: Bool,
     display: MediaDisplay = MediaDisplay(pixelAspect: nil, fieldOrder: .unknown)
   ) {
     self.width = width
@@ -104,6 +107,7 @@ public struct MovieDescription: Sendable {
     self.range = range
     self.matrix = matrix
     self.transfer = transfer
+    self.codes = codes
     self.isGray = isGray
     self.display = display
   }
@@ -116,8 +120,9 @@ public struct MovieDescription: Sendable {
     unsafe parameters.pointee.width = Int32(width)
     unsafe parameters.pointee.height = Int32(height)
     unsafe parameters.pointee.color_range = libraryRange
-    unsafe parameters.pointee.color_space = libraryMatrix
-    unsafe parameters.pointee.color_trc = libraryTransfer
+    unsafe parameters.pointee.color_space = matrix.number(codes.matrix)
+    unsafe parameters.pointee.color_trc = transfer.number(codes.transfer)
+    unsafe parameters.pointee.color_primaries = AVColorPrimaries(UInt32(codes.primaries))
     if let rate {
       let value = AVRational(num: Int32(rate.numerator), den: Int32(rate.denominator))
       unsafe stream.pointee.avg_frame_rate = value
@@ -128,29 +133,6 @@ public struct MovieDescription: Sendable {
     case .unspecified: AVCOL_RANGE_UNSPECIFIED
     case .limited: AVCOL_RANGE_MPEG
     case .full: AVCOL_RANGE_JPEG
-    }
-  }
-
-  /// BT.601 as libavcodec's own Motion-JPEG has it.
-  var libraryMatrix: AVColorSpace {
-    switch matrix {
-    case .bt601: AVCOL_SPC_BT470BG
-    case .bt709: AVCOL_SPC_BT709
-    case .bt2020: AVCOL_SPC_BT2020_NCL
-    default: AVCOL_SPC_UNSPECIFIED
-    }
-  }
-
-  var libraryTransfer: AVColorTransferCharacteristic {
-    switch transfer {
-    case .bt709: AVCOL_TRC_BT709
-    case .srgb: AVCOL_TRC_IEC61966_2_1
-    case .linear: AVCOL_TRC_LINEAR
-    case .gamma22: AVCOL_TRC_GAMMA22
-    case .gamma28: AVCOL_TRC_GAMMA28
-    case .pq: AVCOL_TRC_SMPTE2084
-    case .hlg: AVCOL_TRC_ARIB_STD_B67
-    default: AVCOL_TRC_UNSPECIFIED
     }
   }
 }

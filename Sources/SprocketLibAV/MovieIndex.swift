@@ -6,6 +6,10 @@
 struct MovieIndex {
   private var bytes: [UInt8] = []
   private let tables: [SampleTable]
+  /// By what the ticks of each track are divided.
+  private let divisors: [UInt64]
+  /// Sizes and places of the samples are those of the source.
+  private let keepsPlaces: Bool
   /// Ticks per second of the movie's own clock.
   private var movieScale: UInt64 = 0
   /// Tracks that were copied.
@@ -28,7 +32,38 @@ struct MovieIndex {
     return index.bytes
   }
 
-  private init(tables: [SampleTable]) { self.tables = tables }
+  /// The index that libavformat wrote of a whole file, with the times of these tables, one for each track;
+  /// `index` as it is where it is none.
+  static func retime(_ index: [UInt8], tables: [SampleTable]) -> [UInt8] {
+    // The index may have something before it: the end of `mdat`.
+    guard let start = position(ofIndexIn: index) else { return index }
+    var new = MovieIndex(tables: tables, keepsPlaces: true)
+    let source = index.span
+    guard let moov = Atom.first(in: source, start..<index.count),
+      let movieScale = new.timeScale(of: "mvhd", in: source, moov.contents)
+    else { return index }
+    new.movieScale = UInt64(movieScale)
+    new.copy(moov, of: source, nil)
+    return Array(index[..<start]) + new.bytes + Array(index[moov.range.upperBound...])
+  }
+
+  /// Where a whole index begins that reaches to the end, or to another atom.
+  private static func position(ofIndexIn bytes: [UInt8]) -> Int? {
+    guard bytes.count >= 8 else { return nil }
+    for at in 0...(bytes.count - 8) where bytes[at + 4] == UInt8(ascii: "m") {
+      if let atom = Atom.first(in: bytes.span, at..<bytes.count), atom.is("moov"),
+        Atom.find("mvhd", in: bytes.span, atom.contents) != nil
+      {
+        return at
+      }
+    }
+    return nil
+  }
+
+  private init(tables: [SampleTable], keepsPlaces: Bool = false) {
+    (self.tables, self.keepsPlaces) = (tables, keepsPlaces)
+    divisors = tables.map(\.divisor)
+  }
 
   /// Of a track, in ticks of the movie's own clock; rounded up, since players end where it says.
   private func movieDuration(_ table: SampleTable) -> UInt64 {
@@ -37,49 +72,96 @@ struct MovieIndex {
     return rest > 0 ? whole + 1 : whole
   }
 
-  private static let containers = ["moov", "trak", "mdia", "minf", "stbl"]
+  private static let containers = ["moov", "trak", "mdia", "minf", "stbl", "edts"]
 
   /// Copies an atom; `table` is that of the track that it belongs to.
-  private mutating func copy(_ atom: Atom, of source: Span<UInt8>, _ table: SampleTable?) {
+  private mutating func copy(_ atom: Atom, of source: Span<UInt8>, _ track: Int?) {
     if atom.is("mvex") { return }  // It says that fragments follow.
     if atom.is("mvhd") {
       let duration = tables.map { movieDuration($0) }.max() ?? 0
       return copyHeader(atom, of: source, duration: duration, words: 1)
     }
-    if let table {
+    if let track {
+      let (table, divisor) = (tables[track], divisors[track])
       // Tables without samples are replaced.
-      if ["stts", "ctts", "stss", "stsc", "stsz", "stco"].contains(where: { atom.is($0) }) {
-        return
-      }
+      let replaced =
+        keepsPlaces
+        ? ["stts", "ctts"] : ["stts", "ctts", "stss", "stsc", "stsz", "stco"]
+      if replaced.contains(where: { atom.is($0) }) { return }
       if atom.is("mdhd") {
-        return copyHeader(atom, of: source, duration: table.duration, words: 1)
+        return copyHeader(
+          atom, of: source, duration: (table.duration + divisor / 2) / divisor, words: 1,
+          scale: UInt32(UInt64(table.ticksPerSecond) / divisor))
       }
       if atom.is("tkhd") {
         return copyHeader(atom, of: source, duration: movieDuration(table), words: 2)
+      }
+      if atom.is("elst") {
+        // What was handed on of the time between decoding and showing is a second at most.
+        let ahead = max(0, (table.shifts.first?.value ?? 0) - Int64(table.ticksPerSecond))
+        return copyEdits(
+          atom, of: source, duration: movieDuration(table), UInt64(ahead), divisor: divisor)
       }
     }
     guard Self.containers.contains(where: { atom.is($0) }) else {
       return append(source.extracting(atom.range))
     }
-    var table = table
+    var track = track
     if atom.is("trak") {
-      table = trackCount < tables.count ? tables[trackCount] : nil
+      track = trackCount < tables.count ? trackCount : nil
       trackCount += 1
     }
     let start = begin(atom.kind)
     var at = atom.contents.lowerBound
     while let child = Atom.first(in: source, at..<atom.contents.upperBound) {
-      copy(child, of: source, table)
+      copy(child, of: source, track)
       at = child.range.upperBound
     }
-    if atom.is("stbl"), let table { append(table) }
+    if atom.is("stbl"), let track {
+      appendTimes(tables[track], divisors[track])
+      if !keepsPlaces { appendPlaces(tables[track]) }
+    }
+    end(start)
+  }
+
+  /// An edit list; its last edit lasts as long as the track. Edits begin `ahead` ticks later.
+  private mutating func copyEdits(
+    _ atom: Atom, of source: Span<UInt8>, duration: UInt64, _ ahead: UInt64, divisor: UInt64
+  ) {
+    let contents = atom.contents
+    guard contents.count >= 8 else { return append(source.extracting(atom.range)) }
+    let isLong = source[contents.lowerBound] == 1
+    let size = isLong ? 20 : 12
+    let count = Int(Atom.word(source, contents.lowerBound + 4))
+    guard count > 0, count <= (contents.count - 8) / size else {
+      return append(source.extracting(atom.range))
+    }
+    func number(_ at: Int) -> UInt64 {
+      isLong
+        ? UInt64(Atom.word(source, at)) << 32 | UInt64(Atom.word(source, at + 4))
+        : UInt64(Atom.word(source, at))
+    }
+    let start = begin(atom.kind)
+    append(UInt32(1) << 24)
+    append(UInt32(count))
+    var waited: UInt64 = 0
+    for index in 0..<count {
+      let at = contents.lowerBound + 8 + index * size
+      let (length, place) = (number(at), number(at + size / 2 - 2))
+      // All ones: nothing is shown for so long.
+      let isEmpty = place == (isLong ? .max : UInt64(UInt32.max))
+      append(index == count - 1 && !isEmpty ? max(duration, waited) - waited : length)
+      append(isEmpty ? .max : (place + ahead) / divisor)
+      append(source.extracting(at + size - 4..<at + size))
+      waited += length
+    }
     end(start)
   }
 
   /// A header with times of 32 bits, or of 64 if it needs them: made and changed, `words` words,
   /// duration, and the rest.
   private mutating func copyHeader(
-    _ atom: Atom, of source: Span<UInt8>, duration: UInt64, words: Int
+    _ atom: Atom, of source: Span<UInt8>, duration: UInt64, words: Int, scale: UInt32? = nil
   ) {
     let contents = atom.contents
     guard !contents.isEmpty else { return append(source.extracting(atom.range)) }
@@ -97,27 +179,28 @@ struct MovieIndex {
       if needsLong, !isLong { append(UInt32(0)) }
       append(source.extracting(time..<time + timeSize))
     }
-    append(source.extracting(middle..<middle + 4 * words))
+    if let scale { append(scale) } else { append(source.extracting(middle..<middle + 4 * words)) }
     if needsLong { append(duration) } else { append(UInt32(duration)) }
     append(source.extracting(rest..<contents.upperBound))
     end(start)
   }
 
-  private mutating func append(_ table: SampleTable) {
-    var start = beginTable("stts", count: table.durations.count)
-    for run in table.durations {
+  private mutating func appendTimes(_ table: SampleTable, _ divisor: UInt64) {
+    let (durations, shifts) = table.times(dividedBy: divisor)
+    var start = beginTable("stts", count: durations.count)
+    for run in durations {
       append(run.count)
-      append(run.value)
+      append(UInt32(clamping: run.value))
     }
     end(start)
     if table.isReordered {
       // libavformat learns from all entries but the last two how early pictures are shown. Without these it
       // calls the times of some short files invalid; empty ones end the table.
       let empty = 2
-      start = beginTable("ctts", count: table.shifts.count + empty, version: 1)
-      for run in table.shifts {
+      start = beginTable("ctts", count: shifts.count + empty, version: 1)
+      for run in shifts {
         append(run.count)
-        append(run.value)
+        append(UInt32(bitPattern: Int32(clamping: run.value)))
       }
       for _ in 0..<empty {
         append(UInt32(0))
@@ -125,6 +208,10 @@ struct MovieIndex {
       }
       end(start)
     }
+  }
+
+  private mutating func appendPlaces(_ table: SampleTable) {
+    var start = 0
     if table.hasReferences {
       start = beginTable("stss", count: table.keys.count)
       for number in table.keys { append(number) }
@@ -192,44 +279,5 @@ struct MovieIndex {
 
   private mutating func append(_ span: Span<UInt8>) {
     for index in span.indices { bytes.append(span[index]) }
-  }
-}
-
-/// An atom of a MOV or MP4: four bytes of size, four of kind, contents.
-struct Atom {
-  let kind: UInt32
-  /// With its header.
-  let range: Range<Int>
-
-  var contents: Range<Int> { range.lowerBound + 8..<range.upperBound }
-
-  func `is`(_ name: String) -> Bool { kind == Self.kind(name) }
-
-  /// The atom that begins at the start of `range`, if a whole one does.
-  static func first(in bytes: Span<UInt8>, _ range: Range<Int>) -> Atom? {
-    guard range.count >= 8 else { return nil }
-    let size = Int(word(bytes, range.lowerBound))
-    guard (8...range.count).contains(size) else { return nil }
-    return Atom(
-      kind: word(bytes, range.lowerBound + 4),
-      range: range.lowerBound..<range.lowerBound + size)
-  }
-
-  /// The first atom of that kind in `range`, not looking into others.
-  static func find(_ name: String, in bytes: Span<UInt8>, _ range: Range<Int>) -> Atom? {
-    var rest = range
-    while let atom = first(in: bytes, rest) {
-      if atom.is(name) { return atom }
-      rest = atom.range.upperBound..<range.upperBound
-    }
-    return nil
-  }
-
-  static func kind(_ name: String) -> UInt32 {
-    name.utf8.reduce(0) { $0 << 8 | UInt32($1) }
-  }
-
-  static func word(_ bytes: Span<UInt8>, _ at: Int) -> UInt32 {
-    (0..<4).reduce(0) { $0 << 8 | UInt32(bytes[at + $1]) }
   }
 }

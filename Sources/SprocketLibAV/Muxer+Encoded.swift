@@ -17,19 +17,15 @@ extension Muxer {
         throw .encoder(error)
       }
       defer { unsafe libav.av_packet_unref(packet) }
-      let shown = unsafe packet.pointee.pts
-      var tick = unsafe packet.pointee.dts
-      if tick == SPROCKET_AV_NOPTS_VALUE {
-        // An encoder that does not say when: it keeps the order.
-        tick = shown
-        unsafe packet.pointee.dts = shown
-      }
-      if container.isQuickTime {
-        let delay = delay ?? shown - tick
-        // The library does the same, and takes no picture that is shown before it is decoded.
-        self.delay = delay
-        tick += delay
-      }
+      let shown = unsafe packet.pointee.pts + firstTick
+      // An encoder that does not say when a picture is decoded keeps the order.
+      let keepsOrder = unsafe packet.pointee.dts == SPROCKET_AV_NOPTS_VALUE
+      // The library takes no picture that is shown before it is decoded. It shifts the time of decoding
+      // itself, as `delay` does here.
+      let decoded = unsafe keepsOrder ? shown : packet.pointee.dts + firstTick
+      let delay = container.isQuickTime ? delay ?? shown - decoded : 0
+      self.delay = delay
+      let tick = decoded + delay
       if let start = fragmentStart,
         tick - start >= fragmentTicks
           || picture?.pendingCount ?? 0 >= Self.fragmentPictures
@@ -38,8 +34,11 @@ extension Muxer {
       }
       try makeRoom()
       if fragmentStart == nil { fragmentStart = tick }
+      let (handed, length) = hand(decoded, gap, stream: 0)
       unsafe packet.pointee.stream_index = 0
-      unsafe packet.pointee.duration = gap
+      unsafe packet.pointee.duration = length
+      unsafe packet.pointee.pts = handed + (shown - decoded)
+      unsafe packet.pointee.dts = handed
       unsafe picture?.append(
         byteCount: Int(packet.pointee.size), tick: tick, shown: shown,
         isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
@@ -73,9 +72,11 @@ extension Muxer {
     let ticks = container.isQuickTime ? Int32(sound.format.rate) : container.ticksPerSecond
     let start = sound.tick(of: UInt64(first), per: ticks)
     let end = sound.tick(of: UInt64(first + length), per: ticks)
-    unsafe packet.pointee.stream_index = Int32(track + (picture == nil ? 0 : 1))
-    unsafe (packet.pointee.pts, packet.pointee.dts) = (start, start)
-    unsafe packet.pointee.duration = end - start
+    let stream = track + (picture == nil ? 0 : 1)
+    let (handed, duration) = hand(start, end - start, stream: stream)
+    unsafe packet.pointee.stream_index = Int32(stream)
+    unsafe (packet.pointee.pts, packet.pointee.dts) = (handed, handed)
+    unsafe packet.pointee.duration = duration
     unsafe packet.pointee.flags |= AV_PKT_FLAG_KEY
     unsafe try write(packet)
     kept = container.isQuickTime ? nil : (track, Int(length))
@@ -85,7 +86,7 @@ extension Muxer {
   mutating func noteSizes() throws(MuxerError) {
     guard encoder != nil, container.isQuickTime, picture?.pendingCount ?? 0 > 0 else { return }
     let header = bridge.kept
-    let sizes = FragmentSizes.read(header.span) ?? []
+    let sizes = FragmentHeader.sizes(header.span) ?? []
     guard picture?.setPendingSizes(sizes) == true else {
       throw .refused(operation: "av_write_frame", status: 0)
     }

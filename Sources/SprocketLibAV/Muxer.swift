@@ -40,7 +40,11 @@ public struct Muxer: ~Copyable {
   var picture: SampleTable?
   var sounds: [SoundBlocks]
   var text: TextTrack?
-  let encoder: VideoEncoder?
+  var encoder: VideoEncoder?
+  /// The tick at which the encoder began.
+  var firstTick: Int64 = 0
+  /// What the library is handed, by stream.
+  var clocks: [LibraryClock]
   /// Ticks by which pictures are decoded later than the encoder says, so that the first is at 0.
   var delay: Int64?
   var fragmentStart: Int64?
@@ -97,6 +101,7 @@ public struct Muxer: ~Copyable {
     sounds = sound.map { SoundBlocks($0) }
     text = hasText ? TextTrack(container) : nil
     self.encoder = encoder
+    clocks = (0..<sound.count + 2).map { _ in LibraryClock() }
     durableEnd = bridge.end
   }
 
@@ -113,7 +118,11 @@ public struct Muxer: ~Copyable {
   public mutating func write(
     _ image: Span<UInt8>, tick: Int64, gap: Int64
   ) throws(MuxerError) {
-    if let start = fragmentStart, tick - start >= fragmentTicks { try flush() }
+    if let start = fragmentStart,
+      tick - start >= fragmentTicks || picture?.pendingCount ?? 0 >= Self.fragmentPictures
+    {
+      try flush()
+    }
     try makeRoom()
     if fragmentStart == nil { fragmentStart = tick }
     precondition(picture != nil && encoder == nil, "this file has no JPEG images")
@@ -181,6 +190,7 @@ public struct Muxer: ~Copyable {
   ) throws(MuxerError) {
     pendingBytes += bytes.count
     byteCount += UInt64(bytes.count)
+    let (tick, duration) = hand(tick, duration, stream: stream)
     let packet = unsafe handle.packet
     let status = unsafe bytes.withUnsafeBufferPointer { bytes in
       // The library does not change it: it has no other type for what is read.
@@ -206,10 +216,12 @@ public struct Muxer: ~Copyable {
     pendingBytes = 0
     fragmentStart = nil
     if encoder != nil, container.isQuickTime { bridge.keepNext() }
+    noteFragmentTimes()
     let status = unsafe libav.av_write_frame(handle.context, nil)
     try handOn(min(status, 0), "av_write_frame")
     try noteSizes()
     noteChunks()
+    for stream in clocks.indices { clocks[stream].beginFragment() }
     for track in sounds.indices {
       let keptSamples = kept?.track == track ? kept?.samples ?? 0 : 0
       sounds[track].durable = sounds[track].samples - UInt64(keptSamples)
@@ -239,7 +251,7 @@ public struct Muxer: ~Copyable {
   }
 
   /// Hands the library what is held of each track's next block.
-  private mutating func writeHeld() throws(MuxerError) {
+  mutating func writeHeld() throws(MuxerError) {
     for track in sounds.indices where sounds[track].encoder == nil && !sounds[track].holdsNothing {
       var block: [UInt8] = []
       sounds[track].takeHeld(&block)

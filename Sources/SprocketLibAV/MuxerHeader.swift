@@ -25,9 +25,9 @@ struct Header {
 extension Muxer {
   /// Makes a MOV or MP4 a plain file.
   mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
-    picture?.close(nominal: nominalTicks.map { UInt32(clamping: $0) })
+    picture?.close(nominal: nominalTicks.map { UInt64(max(1, $0)) })
     for track in sounds.indices {
-      sounds[track].table.close(nominal: UInt32(clamping: sounds[track].lastLength))
+      sounds[track].table.close(nominal: UInt64(max(0, sounds[track].lastLength)))
     }
     text?.table.close(nominal: nil)
     let tables =

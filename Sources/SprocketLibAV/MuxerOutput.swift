@@ -27,6 +27,8 @@ final class MuxerBridge {
   private var gatheredStart: Int64 = 0
   /// Bytes that are gathered before they are written to the file.
   private var limit = 1 << 16
+  /// Written into the next fragment's header: when each track's first sample is decoded.
+  var fragmentTimes: [UInt32: UInt64] = [:]
   /// Whether the next bytes that are written are also copied to `kept`.
   private var keepsNext = false
   private(set) var kept: [UInt8] = []
@@ -62,6 +64,10 @@ final class MuxerBridge {
   /// Hands on what was gathered.
   func flush() -> Bool {
     guard !gathered.isEmpty else { return !hasFailed }
+    if !fragmentTimes.isEmpty {
+      FragmentHeader.set(times: fragmentTimes, in: &gathered)
+      fragmentTimes.removeAll(keepingCapacity: true)
+    }
     if keepsNext {
       keepsNext = false
       kept.append(contentsOf: gathered)

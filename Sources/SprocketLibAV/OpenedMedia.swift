@@ -1,6 +1,7 @@
 internal import CSprocketLibAV
+internal import SprocketTimes
 
-/// An open media file. Its streams are known.
+/// An open media file. Its streams are known, and the times of its packets have passed a ``TimeGate``.
 @safe
 struct OpenedMedia: ~Copyable {
   // Declared before the file that it reads, because it must be closed first: values are destroyed in this
@@ -9,6 +10,7 @@ struct OpenedMedia: ~Copyable {
   private let input: FileInput
   private let isMovie: Bool
   private var packetCount: Int64 = 0
+  private var gate = TimeGate()
 
   var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
   var path: String { input.path }
@@ -44,6 +46,9 @@ struct OpenedMedia: ~Copyable {
     guard status >= 0,
       let owner = unsafe Owned(context, free: libav.avformat_close_input)
     else {
+      if let kind = InputFormats.pictureKind(input) {
+        throw failure(.unreadPicture(kind), "avformat_open_input", status)
+      }
       throw failure(
         isMovie ? input.isStream ? .needsSeeking : .unfinished : .notMedia, "avformat_open_input",
         status)
@@ -76,9 +81,16 @@ struct OpenedMedia: ~Copyable {
   }
 
   /// Reads the next packet of any stream; returns whether there was one before the end.
-  ///
-  /// The corresponding C function is `av_read_frame`.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
+    guard unsafe try readRaw(into: packet) else { return false }
+    unsafe passTimes(of: packet)
+    return true
+  }
+
+  /// The corresponding C function is `av_read_frame`.
+  private mutating func readRaw(
+    into packet: UnsafeMutablePointer<AVPacket>
+  ) throws(MediaError) -> Bool {
     while true {
       try checkInterruption()
       let status = unsafe libav.av_read_frame(context, packet)
@@ -106,4 +118,81 @@ struct OpenedMedia: ~Copyable {
   /// A packet takes a byte of its file at least. More than that, an index of a few bytes tells of the same
   /// bytes again and again, without end.
   private var mostPackets: Int64 { 100_000 + byteCount }
+
+  // MARK: Times
+
+  /// What its clock did, for a user.
+  var timeNotes: [String] { gate.notes(of: path) }
+
+  /// Whether times say where in the file something is: clocks that wrap may begin anew anywhere, and a file
+  /// that claims to last longer than a gap may has a jump.
+  var isOrderedByTime: Bool {
+    let hasJumps = unsafe context.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0
+    let most = TimeGate.longestGap / 1_000_000_000 * Int64(AV_TIME_BASE)
+    let duration = unsafe context.pointee.duration
+    let wraps = unsafe (0..<Int(context.pointee.nb_streams)).contains { index in
+      unsafe turn(of: context.pointee.streams[index]!) != nil
+    }
+    return !hasJumps && !wraps && (duration == SPROCKET_AV_NOPTS_VALUE || duration < most)
+  }
+
+  /// Goes to where the library finds a time; see ``isOrderedByTime``. A stream of -1 is any of them, whose
+  /// ticks are microseconds.
+  ///
+  /// The corresponding C function is `av_seek_frame`.
+  mutating func seek(_ stream: Int32, ticks: Int64) -> Bool {
+    guard unsafe libav.av_seek_frame(context, stream, ticks, AVSEEK_FLAG_BACKWARD) >= 0 else {
+      return false
+    }
+    gate = TimeGate()
+    return true
+  }
+
+  /// Nanoseconds after which a stream's clock begins again; `nil` if it does not.
+  private func turn(of stream: UnsafeMutablePointer<AVStream>) -> Int128? {
+    let bits = unsafe stream.pointee.pts_wrap_bits
+    guard (1..<60).contains(bits) else { return nil }
+    return unsafe wideNanoseconds(1 << Int64(bits), of: stream.pointee.time_base)
+  }
+
+  /// Gives a packet the times that the gate made of its own.
+  private mutating func passTimes(of packet: UnsafeMutablePointer<AVPacket>) {
+    let number = unsafe Int(packet.pointee.stream_index)
+    guard let stream = unsafe context.pointee.streams[number] else { return }
+    let kind = unsafe stream.pointee.codecpar.pointee.codec_type
+    let isTimed =
+      unsafe (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO)
+      && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+    let base = unsafe stream.pointee.time_base
+    let (pts, dts) = unsafe (packet.pointee.pts, packet.pointee.dts)
+    let none = SPROCKET_AV_NOPTS_VALUE
+    // Pictures that are shown in another order than they are decoded go back and forth.
+    let isOrdered = unsafe stream.pointee.codecpar.pointee.video_delay == 0
+    let own = dts != none ? dts : isOrdered ? pts : none
+    guard isTimed, own != none else {
+      let offset = gate.offset(ofStream: number)
+      guard offset != 0 else { return }
+      if pts != none { unsafe packet.pointee.pts = moved(pts, by: offset, base) }
+      if dts != none { unsafe packet.pointee.dts = moved(dts, by: offset, base) }
+      return
+    }
+    let came = wideNanoseconds(own, of: base)
+    let length = unsafe nanoseconds(max(0, packet.pointee.duration), of: base)
+    let passed = unsafe gate.pass(
+      came, length: max(0, length), stream: number, turn: turn(of: stream))
+    let ahead = pts == none ? 0 : wideNanoseconds(pts, of: base) - came
+    let isFar = abs(ahead) > Int128(TimeGate.longestGap)
+    guard Int128(passed.time) != came || isFar else { return }
+    let time = rescaled(passed.time, AVRational(num: 1, den: 1_000_000_000), to: base)
+    if dts != none { unsafe packet.pointee.dts = time }
+    guard pts != none else { return }
+    unsafe packet.pointee.pts =
+      isFar ? time : moved(pts, by: Int128(passed.time) - came, base)
+  }
+
+  private func moved(_ ticks: Int64, by offset: Int128, _ base: AVRational) -> Int64 {
+    let limit = Int128(TimeGate.limit)
+    let time = min(max(wideNanoseconds(ticks, of: base) + offset, -limit), limit)
+    return rescaled(Int64(time), AVRational(num: 1, den: 1_000_000_000), to: base)
+  }
 }

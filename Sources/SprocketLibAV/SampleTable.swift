@@ -5,21 +5,21 @@
 /// fragment and per change of duration.
 struct SampleTable {
   /// Runs of equal values, as the files have them.
-  struct Run: Equatable {
+  struct Run<Value: Equatable & Sendable>: Equatable, Sendable {
     var count: UInt32
-    var value: UInt32
+    var value: Value
   }
 
   let ticksPerSecond: Int32
   /// Bytes of each sample of sound; 0 for pictures, which have a size each.
   let sampleBytes: UInt32
   private(set) var sizes: [UInt32] = []
-  private(set) var durations: [Run] = []
+  private(set) var durations: [Run<UInt64>] = []
   /// Samples per chunk; a chunk is the track's part of a fragment, one sample behind the other.
-  private(set) var chunks: [Run] = []
+  private(set) var chunks: [Run<UInt32>] = []
   /// Ticks from when a picture is decoded to when it is shown, as runs; below 0 where it is shown before.
   /// One run of zeros while none is reordered.
-  private(set) var shifts: [Run] = []
+  private(set) var shifts: [Run<Int64>] = []
   /// Numbers of the key pictures, from 1. Empty while all pictures are keys.
   private(set) var keys: [UInt32] = []
   /// Where each chunk begins in the file.
@@ -39,8 +39,10 @@ struct SampleTable {
   /// Bytes of the samples that are in no chunk yet, and how many those are.
   private(set) var pendingBytes = 0
   private(set) var pendingCount: UInt32 = 0
+  /// Tick of the first of these.
+  private(set) var pendingTick: Int64 = 0
   /// Ticks of the picture before the last, for the last.
-  private(set) var lastGap: UInt32 = 0
+  private(set) var lastGap: UInt64 = 0
 
   init(ticksPerSecond: Int32, sampleBytes: UInt32 = 0) {
     (self.ticksPerSecond, self.sampleBytes) = (ticksPerSecond, sampleBytes)
@@ -53,12 +55,13 @@ struct SampleTable {
   /// Adds a picture, or a packet of sound, at the tick at which it is decoded. `shown` is the tick at which
   /// it is shown, if another.
   mutating func append(byteCount: Int, tick: Int64, shown: Int64? = nil, isKey: Bool = true) {
-    if let lastTick { appendDuration(UInt32(clamping: tick - lastTick)) }
+    if let lastTick { appendDuration(UInt64(max(0, tick - lastTick))) }
     lastTick = tick
+    if pendingCount == 0 { pendingTick = tick }
     let shown = shown ?? tick
     lastShown = max(lastShown, shown)
     hasShifts = hasShifts || shown != tick
-    Self.append(UInt32(bitPattern: Int32(clamping: shown - tick)), to: &shifts)
+    Self.append(shown - tick, to: &shifts)
     sizes.append(UInt32(byteCount))
     count += 1
     let number = UInt32(clamping: count)
@@ -86,6 +89,7 @@ struct SampleTable {
 
   /// Adds samples of sound, each of them a tick long.
   mutating func append(samples: Int) {
+    if pendingCount == 0 { pendingTick = Int64(count) }
     count += UInt64(samples)
     duration += UInt64(samples)
     pendingBytes += samples * Int(sampleBytes)
@@ -102,29 +106,94 @@ struct SampleTable {
     return start
   }
 
+  /// Adds samples that lie where those of the last chunk do; it is repeated as often as needed.
+  mutating func repeatLastChunk(samples: Int) {
+    guard let offset = offsets.last, let most = chunks.last?.value, most > 0 else { return }
+    var left = samples
+    while left > 0 {
+      let next = min(left, Int(most))
+      offsets.append(offset)
+      Self.append(UInt32(next), to: &chunks)
+      left -= next
+    }
+    count += UInt64(samples)
+    duration += UInt64(samples)
+  }
+
+  /// Samples that the file does not have.
+  mutating func leaveOut(samples: Int) {
+    count += UInt64(samples)
+    duration += UInt64(samples)
+  }
+
   /// The samples since the last chunk are in a file that says itself where they are.
   mutating func leaveOut() { (pendingBytes, pendingCount) = (0, 0) }
 
   /// Gives the last picture its duration; `nominal` if known, else as long as the one before.
-  mutating func close(nominal: UInt32?) {
+  mutating func close(nominal: UInt64?) {
     if sampleBytes > 0 { durations = [Run(count: UInt32(clamping: count), value: 1)] }
     guard let last = lastTick else { return }
     lastTick = nil
     let length = Int64(nominal ?? max(lastGap, 1))
-    appendDuration(UInt32(clamping: max(1, lastShown - last + length)))
+    appendDuration(UInt64(max(1, lastShown - last + length)))
   }
 
-  private mutating func appendDuration(_ ticks: UInt32) {
+  private mutating func appendDuration(_ ticks: UInt64) {
     lastGap = ticks
-    duration += UInt64(ticks)
+    duration += ticks
     Self.append(ticks, to: &durations)
   }
 
-  private static func append(_ value: UInt32, to runs: inout [Run]) {
+  fileprivate static func append<Value: Equatable>(_ value: Value, to runs: inout [Run<Value>]) {
     if let last = runs.indices.last, runs[last].value == value {
       runs[last].count += 1
     } else {
       runs.append(Run(count: 1, value: value))
     }
+  }
+}
+
+// Times as a file can hold them.
+extension SampleTable {
+  /// By what the ticks are divided so that each duration fits into 31 bits, beyond which players fail, and
+  /// each shift into 28, beyond which FFmpeg ignores all of them: the smallest divisor of their number per
+  /// second. 1 where there is no long gap.
+  var divisor: UInt64 {
+    let longest = durations.map(\.value).max() ?? 0
+    let farthest = shifts.map(\.value.magnitude).max() ?? 0
+    let second = UInt64(ticksPerSecond)
+    // Rounded, a value may be one more.
+    func fits(_ divisor: UInt64) -> Bool {
+      second % divisor == 0 && longest / divisor + 1 < 1 << 31 && farthest / divisor + 1 < 1 << 28
+    }
+    return (1...second).first(where: fits) ?? second
+  }
+
+  /// Runs of durations and shifts in ticks that are so many times longer, rounded from absolute times, so
+  /// that no error adds up.
+  func times(dividedBy divisor: UInt64) -> (durations: [Run<UInt64>], shifts: [Run<Int64>]) {
+    guard divisor > 1 else { return (durations, shifts) }
+    var durations: [Run<UInt64>] = []
+    var shifts: [Run<Int64>] = []
+    func divided(_ tick: Int64) -> Int64 {
+      let half = Int64(divisor / 2)
+      return (tick + (tick < 0 ? -half : half)) / Int64(divisor)
+    }
+    var tick: Int64 = 0
+    var (place, used) = (0, UInt32(0))
+    for run in self.durations {
+      for _ in 0..<run.count {
+        let next = tick + Int64(clamping: run.value)
+        Self.append(UInt64(max(0, divided(next) - divided(tick))), to: &durations)
+        if place < self.shifts.count {
+          let shown = divided(tick + self.shifts[place].value)
+          Self.append(shown - divided(tick), to: &shifts)
+          used += 1
+          if used == self.shifts[place].count { (place, used) = (place + 1, 0) }
+        }
+        tick = next
+      }
+    }
+    return (durations, shifts)
   }
 }

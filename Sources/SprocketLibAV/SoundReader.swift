@@ -106,6 +106,9 @@ public struct SoundReader: ~Copyable {
     }
   }
 
+  /// What the file's clock did, as ``MediaReader/timeNotes``.
+  public var timeNotes: [String] { demuxer.timeNotes }
+
   /// Goes to a second before a time on the file's clock, or before that. False where the file cannot do that:
   /// what comes next is then anywhere.
   public mutating func seek(toNanoseconds time: Int64) -> Bool {

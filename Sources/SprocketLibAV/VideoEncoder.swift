@@ -66,6 +66,15 @@ public final class VideoEncoder {
     unsafe try hardware?.prepare(context.pointer)
     unsafe context.pointer.pointee.time_base = AVRational(num: 1, den: ticksPerSecond)
     unsafe try settings.fill(context.pointer, name, description)
+    let isInterlaced = [.topFirst, .bottomFirst].contains(description.display.fieldOrder)
+    keepsFields = !isInterlaced || Self.interlacing.contains(name)
+    fieldOrder = isInterlaced && keepsFields ? description.display.fieldOrder : .unknown
+    if fieldOrder != .unknown {
+      unsafe context.pointer.pointee.flags |=
+        AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME
+      unsafe context.pointer.pointee.field_order =
+        fieldOrder == .topFirst ? AV_FIELD_TT : AV_FIELD_BB
+    }
     let status = unsafe libav.avcodec_open2(context.pointer, codec, nil)
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_open2", status: status)
@@ -101,6 +110,19 @@ public final class VideoEncoder {
 
   /// Encoders that are known to copy.
   private static let copying: Set<String> = ["libx264", "libx265", "libsvtav1", "libopenh264"]
+
+  /// Whether pictures of interlaced film stay such: their fields are encoded one in the other.
+  public let keepsFields: Bool
+  /// Whether samples of more than 8 bits become 8.
+  public var isShallower: Bool {
+    converter.input.isDeep
+      && (unsafe libav.av_pix_fmt_desc_get(converter.output)?.pointee.comp.0.depth ?? 8) <= 8
+  }
+  /// Which field comes first, where frames are interlaced.
+  private let fieldOrder: MediaDisplay.FieldOrder
+
+  /// Encoders that are known to encode fields in a frame.
+  private static let interlacing: Set<String> = ["libx264", "mpeg2video", "mpeg4"]
 
   /// By how many pictures one may come out behind those that are shown after it.
   var reorderedFrames: UInt64 { unsafe UInt64(max(0, context.pointer.pointee.has_b_frames)) }
@@ -163,8 +185,12 @@ public final class VideoEncoder {
     let context = unsafe context.pointer
     unsafe frame.pointee.pts = tick
     unsafe frame.pointee.pkt_duration = gap
+    unsafe frame.pointee.interlaced_frame = fieldOrder == .unknown ? 0 : 1
+    unsafe frame.pointee.top_field_first = fieldOrder == .topFirst ? 1 : 0
     unsafe frame.pointee.color_range = unsafe context.pointee.color_range
     unsafe frame.pointee.colorspace = unsafe context.pointee.colorspace
+    unsafe frame.pointee.color_trc = unsafe context.pointee.color_trc
+    unsafe frame.pointee.color_primaries = unsafe context.pointee.color_primaries
     if let hardware {
       unsafe try hardware.upload(frame) { frame throws(EncoderError) in unsafe try push(frame) }
     } else {
@@ -212,81 +238,6 @@ public final class VideoEncoder {
     }
     if container.isQuickTime, unsafe parameters.pointee.codec_id == AV_CODEC_ID_HEVC {
       unsafe parameters.pointee.codec_tag = MovieContainer.hevcTag
-    }
-  }
-}
-
-extension VideoEncoderSettings {
-  /// The corresponding C type is `AVCodecContext`.
-  fileprivate func fill(
-    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String,
-    _ description: MovieDescription
-  ) throws(EncoderError) {
-    let rate = description.rate.map { Double($0.numerator) / Double($0.denominator) } ?? 30
-    unsafe context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
-    unsafe context.pointee.gop_size = Int32(clamping: Int(min(max(rate * keySeconds, 1), 1e6)))
-    unsafe context.pointee.thread_count = Int32(clamping: threads)
-    if isLive { unsafe context.pointee.max_b_frames = 0 }
-    let quality = quality ?? (bitRate == nil ? Self.usualQuality(encoder) : nil)
-    try check(encoder)
-    if let quality {
-      unsafe try set(context, encoder, "crf", "\(quality)")
-      if let bitRate {
-        unsafe context.pointee.rc_max_rate = Int64(bitRate)
-        unsafe context.pointee.rc_buffer_size = Int32(clamping: bitRate)
-      }
-    } else {
-      let pixels = Double(description.width * description.height)
-      unsafe context.pointee.bit_rate =
-        bitRate.map { Int64($0) } ?? Int64(pixels * 30 * Self.usualBitsPerPixel)
-    }
-    if let preset = preset ?? Self.usualPreset(encoder, isLive: isLive) {
-      unsafe try set(context, encoder, "preset", preset)
-    }
-    if let tune { unsafe try set(context, encoder, "tune", tune) }
-    if let profile { unsafe try set(context, encoder, "profile", profile) }
-    if let level { unsafe try set(context, encoder, "level", level) }
-    if pass > 0 {
-      unsafe context.pointee.flags |= pass == 1 ? AV_CODEC_FLAG_PASS1 : AV_CODEC_FLAG_PASS2
-    }
-    switch encoder {
-    case "libx264" where pass > 0: unsafe try set(context, encoder, "stats", statistics)
-    case "libx265":
-      let stats = pass > 0 ? ":pass=\(pass):stats=\(statistics)" : ""
-      unsafe try set(context, encoder, "x265-params", "log-level=none" + stats)
-    case "libsvtav1" where isLive:
-      unsafe try set(context, encoder, "svtav1-params", "pred-struct=1")
-    default: break
-    }
-  }
-
-  /// The corresponding C function is `av_opt_set`.
-  private func set(
-    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String, _ name: String,
-    _ value: String
-  ) throws(EncoderError) {
-    guard unsafe libav.av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN) >= 0 else {
-      throw .setting(encoder: encoder, name: name, value: value, allowed: "")
-    }
-  }
-}
-
-extension MovieDescription {
-  fileprivate func fill(
-    _ context: UnsafeMutablePointer<AVCodecContext>, width: Int, height: Int
-  ) {
-    unsafe context.pointee.width = Int32(width)
-    unsafe context.pointee.height = Int32(height)
-    unsafe context.pointee.color_range = libraryRange
-    unsafe context.pointee.colorspace = libraryMatrix
-    unsafe context.pointee.color_trc = libraryTransfer
-    if let pixelAspect = display.pixelAspect {
-      unsafe context.pointee.sample_aspect_ratio = AVRational(
-        num: Int32(clamping: pixelAspect.numerator), den: Int32(clamping: pixelAspect.denominator))
-    }
-    if let rate {
-      unsafe context.pointee.framerate = AVRational(
-        num: Int32(clamping: rate.numerator), den: Int32(clamping: rate.denominator))
     }
   }
 }

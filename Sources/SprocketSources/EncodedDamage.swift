@@ -5,6 +5,7 @@ struct EncodedDamage {
   private var broken: UInt64 = 0
   private(set) var impossibleSizes: UInt64 = 0
   private var excessiveScans: UInt64 = 0
+  private(set) var unsupported: UInt64 = 0
 
   /// What the frame says of itself; `nil` where it is damaged. `fullHeight` is as in `EncodedFrame`.
   mutating func check(_ bytes: Span<UInt8>, fullHeight: Int? = nil) -> EncodedFrame? {
@@ -15,6 +16,7 @@ struct EncodedDamage {
       case .broken: broken += 1
       case .impossibleSize: impossibleSizes += 1
       case .tooManyScans: excessiveScans += 1
+      case .unsupported: unsupported += 1
       }
       return nil
     }
@@ -30,7 +32,12 @@ struct EncodedDamage {
 
   /// The error text for a file in which no frame could be decoded.
   func refusal(of path: String) -> String {
-    impossibleSizes > 0
+    if unsupported > 0 {
+      return
+        "\(path) is JPEG of a kind that is not read: coded arithmetically, lossless, or of more than "
+        + "8 bits; save it anew"
+    }
+    return impossibleSizes > 0
       ? "\(path) tells of pictures larger than its bytes can hold, or than 2^28 pixels; save it anew"
       : "\(path) has no picture that can be decoded; try to play it with ffplay"
   }
@@ -39,7 +46,7 @@ struct EncodedDamage {
   var counts: [(name: String, value: UInt64)] {
     [
       ("broken_jpegs", broken), ("impossible_jpeg_sizes", impossibleSizes),
-      ("jpegs_of_too_many_scans", excessiveScans),
+      ("jpegs_of_too_many_scans", excessiveScans), ("jpegs_of_unread_kinds", unsupported),
     ].filter { $0.value > 0 }
   }
 }

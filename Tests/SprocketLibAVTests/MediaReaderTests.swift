@@ -154,7 +154,7 @@ import Testing
     expectEqual(color.range, .limited)
     expectEqual(color.matrix, .bt709)
     expectEqual(color.transfer, .srgb)
-    expectEqual(color.primaries, .bt2020)
+    expectEqual(color.codes.primaries, 9)
     try expectEqual(MediaReader(path: path).info.color, color)
     let bare = try MediaReader(path: try clips.make("b.y4m", [])).info.color
     expectEqual(bare.matrix, .unspecified)

@@ -158,7 +158,11 @@ import Testing
       "-c:v", "mpeg4", "-color_range", "tv", "-colorspace", "bt709", "-color_trc", "bt709",
     ]
     let color = try Played(try clips.make("a.mkv", tagged), limit: 1).frames[0].format.color
-    expectEqual(color, Color(range: .limited, matrix: .bt709, transfer: .bt709, chromaSite: .left))
+    expectEqual(
+      color,
+      Color(
+        range: .limited, matrix: .bt709, transfer: .bt709, chromaSite: .left,
+        codes: Color.Codes(primaries: 2, transfer: 1, matrix: 1)))
     let full = ["-c:v", "ffv1", "-pix_fmt", "yuv420p", "-color_range", "pc"]
     let other = try Played(try clips.make("b.mkv", full), limit: 1).frames[0].format.color
     expectEqual(other.range, .full)

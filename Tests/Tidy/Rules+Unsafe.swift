@@ -116,7 +116,7 @@ extension Rules {
         "Owned",
         "PixelFormat+Library",
         "SoundBlocks", "SoundEncoder", "SoundFrame", "SoundReader", "SoundTrack+Library",
-        "VideoEncoder",
+        "VideoEncoder", "VideoEncoder+Settings",
       ], "wraps libavformat and libavcodec"),
     Permission("Sources/SprocketLibraries", ["LoadedLibraries"], "loads libraries: dlopen"),
     Permission(

@@ -215,7 +215,7 @@ struct ExportCommand: ParsableCommand {
     let isPictures = job.isPictures
     let isMovie = !job.isDump && !isPictures && job.input != "-"
     let tracks = isMovie ? try MovieCopy.tracks(of: job.input) : []
-    let kinds = Set(tracks.map(\.kind))
+    let kinds = Set(tracks.filter(\.isReadable).map(\.kind))
     if isPictures, let rate { all += ["--rate", rate.settingText] }
     all += ["--movie=\(job.output)", "--codec", isPictures ? codec : constant ?? codec]
     if let from { all += ["--from", from.settingText] }
@@ -252,6 +252,11 @@ struct ExportCommand: ParsableCommand {
     var notes: [String] = []
     if tracks.contains(where: { $0.kind == "reports" }) {
       notes.append("the reports of \(job.input) are left out: --copy keeps them")
+    }
+    if let sound = tracks.first(where: { $0.kind == "audio" }),
+      !tracks.contains(where: { $0.kind == "audio" && $0.isReadable })
+    {
+      notes.append("the sound of \(job.input) is left out: its codec \(sound.codec) is not read")
     }
     let isShaped = crop != nil || aspect != nil || scale != nil
     if let video = tracks.first(where: { $0.kind == "video" }), video.orientation != 1, isShaped,

@@ -122,7 +122,7 @@ struct FileEntry: Encodable, Sendable {
     let isPicture = contents.container.hasSuffix("_pipe")
     self.isPicture = isPicture
     container = isPicture ? String(contents.container.dropLast(5)) : contents.container
-    damage = contents.damage.map { [$0] } ?? []
+    damage = (contents.damage.map { [$0] } ?? []) + contents.notes
     tracks = contents.tracks.map { track in
       let (isVideo, isSound) = (track.kind == "video", track.kind == "audio")
       let rate = track.duration > 0 ? Double(track.packets) / track.duration : 0

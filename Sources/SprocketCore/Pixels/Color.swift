@@ -27,19 +27,34 @@ public struct Color: Sendable, Hashable, BitwiseCopyable {
     case topLeft
   }
 
+  /// What a file says, by the numbers of ITU-T H.273 (tables 2 to 4); 2 where it says nothing. Several
+  /// numbers mean one `Matrix` or `Transfer`, and movies keep theirs.
+  public struct Codes: Sendable, Hashable, BitwiseCopyable {
+    /// Which red, green and blue: 1 is BT.709, 9 BT.2020, 12 Display P3.
+    public var primaries: UInt8
+    public var transfer: UInt8
+    public var matrix: UInt8
+
+    public init(primaries: UInt8 = 2, transfer: UInt8 = 2, matrix: UInt8 = 2) {
+      (self.primaries, self.transfer, self.matrix) = (primaries, transfer, matrix)
+    }
+  }
+
   public var range: Range
   public var matrix: Matrix
   public var transfer: Transfer
   public var chromaSite: ChromaSite
+  public var codes: Codes
 
   public init(
     range: Range, matrix: Matrix = .unspecified, transfer: Transfer = .unspecified,
-    chromaSite: ChromaSite = .center
+    chromaSite: ChromaSite = .center, codes: Codes = Codes()
   ) {
     self.range = range
     self.matrix = matrix
     self.transfer = transfer
     self.chromaSite = chromaSite
+    self.codes = codes
   }
 
   /// JFIF: full range, BT.601, sRGB.

@@ -93,31 +93,71 @@ final class AudioTrack {
 
   /// Gives out all samples up to `time` that are known by `deadline` (nanoseconds of the monotonic clock;
   /// 0: does not wait). What is missing is silence as soon as that is known, and for live sound two
-  /// seconds after its time.
+  /// seconds after its time. Silence behind the time `hole` is not given out but left out by `skip`, in whole
+  /// seconds, as far as nothing is heard there; the rest of a second is silence.
   func take(
-    upTo time: Int64, deadline: Int64, emit: (Span<UInt8>) throws(RunError) -> Void
+    upTo time: Int64, deadline: Int64, hole: Int64 = .max,
+    skip: (Int64) throws(RunError) -> Void = { (_) throws(RunError) in },
+    emit: (Span<UInt8>) throws(RunError) -> Void
   ) throws(RunError) {
     let target = sample(at: time)
+    let skipped = hole == .max ? Int64.max : sample(at: hole)
     while emitted < target {
       switch piece(until: deadline) {
+      case let piece? where piece.kind == .silence && emitted >= skipped:
+        let seconds = try leaveOut(piece, to: target, skip)
+        if seconds == 0 { try pass(piece, to: target, emit) }
+      case let piece? where piece.kind == .silence:
+        try pass(piece, to: min(target, max(skipped, emitted + 1)), emit)
       case let piece?: try pass(piece, to: target, emit)
       case nil:
         let limit =
           reader.hasEnded
           ? target : reader.isLive ? sample(at: time.clampedSum(-Self.patience)) : 0
+        if limit > skipped, emitted >= skipped {
+          let rest = AudioPiece(kind: .silence, count: .max)
+          guard try leaveOut(rest, to: limit, skip) == 0 else { continue }
+          // Live, the rest of a second waits until it is one, or until a picture comes.
+          guard reader.hasEnded else { return }
+        }
         guard emitted < limit else { return }
-        try passSilence(to: limit, emit)
+        try passSilence(to: emitted < skipped ? min(limit, skipped) : limit, emit)
       }
     }
   }
 
+  /// Leaves out whole seconds of silence, but the last one: what a resampler holds is silence then, and
+  /// stays. Returns their number.
+  private func leaveOut(
+    _ piece: AudioPiece, to target: Int64, _ skip: (Int64) throws(RunError) -> Void
+  ) throws(RunError) -> Int64 {
+    let (rate, fedRate) = (Int64(format.rate), Int64(reader.format.rate))
+    let seconds = min(Int64(piece.count) / fedRate, (target - emitted) / rate) - 1
+    guard seconds > 0 else { return 0 }
+    try skip(seconds)
+    emitted += seconds * rate
+    fed += seconds * fedRate
+    passed += seconds * fedRate
+    silence += UInt64(seconds * fedRate)
+    correction?.fedBefore += seconds * fedRate
+    updates = max(updates, emitted / (rate / Int64(AudioCorrection.updatesPerSecond)) + 1)
+    return seconds
+  }
+
   /// Ends the track at the sample that is nearest to `time`, which is not before that of the last `take`.
-  /// What is not known by `deadline` is silence.
+  /// What is not known by `deadline` is silence. `hole` and `skip` are those of `take`.
   func finish(
-    at time: Int64, deadline: Int64, emit: (Span<UInt8>) throws(RunError) -> Void
+    at time: Int64, deadline: Int64, hole: Int64 = .max,
+    skip: (Int64) throws(RunError) -> Void = { (_) throws(RunError) in },
+    emit: (Span<UInt8>) throws(RunError) -> Void
   ) throws(RunError) {
-    try take(upTo: time, deadline: deadline, emit: emit)
-    try passSilence(to: sample(at: time), emit)
+    try take(upTo: time, deadline: deadline, hole: hole, skip: skip, emit: emit)
+    let target = sample(at: time)
+    if hole < .max {
+      try passSilence(to: min(target, sample(at: hole)), emit)
+      _ = try leaveOut(AudioPiece(kind: .silence, count: .max), to: target, skip)
+    }
+    try passSilence(to: target, emit)
     reader.fileEnd = endsInSound ? time : nil
     reader.fileCorrection = correction.flatMap { $0.isCorrecting ? $0.amount : nil }
   }

@@ -126,6 +126,9 @@ final class MovieEncoding {
   /// The speed preset that the last opened encoder uses.
   private(set) var preset: String?
 
+  /// What pictures lose, as sentences for a user.
+  private(set) var losses: [String] = []
+
   /// Pictures are cut to even sizes.
   var cuts: Bool { description.width % 2 != 0 || description.height % 2 != 0 }
 
@@ -164,6 +167,17 @@ final class MovieEncoding {
       throw .encoder(error, remedy)
     }
     preset = encoder.preset
+    losses = []
+    if !encoder.keepsFields {
+      losses.append(
+        "\(encoder.name) does not encode interlaced pictures as such: they are marked as interlaced, and "
+          + "their fields are encoded as one picture; h264 keeps them")
+    }
+    if encoder.isShallower {
+      losses.append(
+        "samples of more than 8 bits become 8 bits; the codec hevc keeps them, and so does samples=same"
+      )
+    }
     guard container.holds(encoder) else {
       throw RunError(
         .usage,

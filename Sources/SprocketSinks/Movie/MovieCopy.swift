@@ -8,6 +8,8 @@ public struct MovieContents: Sendable {
     public var kind: String
     /// As ffprobe calls it.
     public var codec: String
+    /// Whether it can be decoded here.
+    public var isReadable = true
     /// In pixels; 0 for sound.
     public var width = 0
     public var height = 0
@@ -35,6 +37,8 @@ public struct MovieContents: Sendable {
   /// As libavformat calls it.
   public var container: String
   public var tracks: [Track]
+  /// What a copy left out, and what the file's clock did.
+  public var notes: [String] = []
   /// Why the file could not be read to its end. For a copy, this describes the original.
   public var damage: String?
 }
@@ -115,13 +119,15 @@ extension MovieContents {
     tracks = contents.tracks.map { track in
       let start = Double(track.start ?? 0) / 1e9
       return Track(
-        kind: track.kind.rawValue, codec: track.codec, width: track.width,
+        kind: track.kind.rawValue, codec: track.codec, isReadable: track.isReadable,
+        width: track.width,
         height: track.height, pixelFormat: track.pixelFormat, orientation: track.orientation ?? 0,
         rate: track.rate, channels: track.channels, packets: track.packets, keys: track.keys,
         bytes: track.bytes, start: start,
         duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,
         missing: Double(track.missing) / 1e9)
     }
+    notes = contents.notes
     let missing = contents.missingByteCount
     damage =
       contents.failure.map { "\($0)" }

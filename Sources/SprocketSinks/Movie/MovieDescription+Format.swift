@@ -40,7 +40,10 @@ extension MovieDescription {
       width: format.width, height: format.height,
       rate: isKnown ? MediaRational(Int(rate.frames), Int(rate.seconds)) : nil,
       range: range == .full ? .full : .limited, matrix: .init(format.color.matrix, range),
-      transfer: .init(format.color.transfer), isGray: isGray,
+      transfer: .init(format.color.transfer),
+      codes: (
+        format.color.codes.primaries, format.color.codes.transfer, format.color.codes.matrix
+      ), isGray: isGray,
       display: MediaDisplay(format.presentation))
   }
 }

@@ -31,9 +31,22 @@ extension MovieRecording {
     try noteWritten()
   }
 
+  /// Behind a long pause another encoder begins, with a key picture.
+  private func resume(at tick: Int64) throws(RunError) {
+    guard encoder == nil, let made = try encoding?.take(container) else { return }
+    encoder = made
+    firstTick = constant == nil ? tick : 0
+    do throws(MuxerError) {
+      try muxer?.goOn(with: made, from: firstTick)
+    } catch {
+      throw fail(error)
+    }
+  }
+
   private func encode(
     _ luma: PlaneBytes, _ blue: PlaneBytes?, _ red: PlaneBytes?, _ tick: Int64
   ) throws(RunError) {
+    try resume(at: tick)
     if let place = try place(tick) {
       for picture in place.repeats { try encodeHeld(picture) }
       do throws(EncoderError) { try encoder?.hold(luma, blue, red) } catch {
@@ -43,7 +56,7 @@ extension MovieRecording {
     } else {
       let gap = nominalTicks ?? lastGap
       do throws(EncoderError) {
-        try encoder?.send(luma, blue, red, tick: tick, gap: gap)
+        try encoder?.send(luma, blue, red, tick: tick - firstTick, gap: gap)
       } catch {
         throw fail(.encoder(error))
       }

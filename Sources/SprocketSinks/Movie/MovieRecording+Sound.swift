@@ -8,6 +8,7 @@ extension MovieRecording {
   func idle() throws(RunError) {
     guard muxer != nil else { return }
     let silent = monotonicNow() - lastWritten
+    if silent > Self.longestPause, constant == nil { try drainEncoder() }
     if !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
       try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
     }
@@ -25,25 +26,37 @@ extension MovieRecording {
     let deadline = monotonicNow() + Self.soundPatience
     for index in tracks.indices {
       let isStuck = tracks[index].reader.isStuck
-      try tracks[index].finish(at: end, deadline: isStuck ? 0 : deadline) {
-        (bytes) throws(RunError) in
-        try write(sound: bytes, index)
-      }
+      try tracks[index].finish(
+        at: end, deadline: isStuck ? 0 : deadline, hole: lastTime.clampedSum(Self.longestPause),
+        skip: { (seconds) throws(RunError) in try skip(seconds: seconds, index) },
+        emit: { (bytes) throws(RunError) in try write(sound: bytes, index) })
     }
     try noteDurable()
   }
 
   func takeSound(upTo time: Int64, deadline: Int64) throws(RunError) {
     for index in tracks.indices {
-      try tracks[index].take(upTo: time, deadline: deadline) { (bytes) throws(RunError) in
-        try write(sound: bytes, index)
-      }
+      try tracks[index].take(
+        upTo: time, deadline: deadline, hole: lastTime.clampedSum(Self.longestPause),
+        skip: { (seconds) throws(RunError) in try skip(seconds: seconds, index) },
+        emit: { (bytes) throws(RunError) in try write(sound: bytes, index) })
     }
+  }
+
+  private func skip(seconds: Int64, _ track: Int) throws(RunError) {
+    do throws(MuxerError) {
+      try muxer?.skip(seconds: seconds, ofTrack: track)
+    } catch {
+      throw fail(error)
+    }
+    let format = tracks[track].format
+    backlogs[track].pass(Int(seconds) * format.rate * format.sampleBytes)
   }
 
   private func write(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
     guard encoder == nil else { return backlogs[track].add(bytes) }
     try add(sound: bytes, track)
+    backlogs[track].pass(bytes.count)
   }
 
   func add(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
@@ -55,6 +68,9 @@ extension MovieRecording {
     imageBytes = muxer?.byteCount ?? imageBytes
   }
 
+  /// Pause between pictures after which silence is left out and an encoder begins anew, nanoseconds. Larger:
+  /// more silence in the file; times of reordered pictures are further from those of decoding.
+  static let longestPause: Int64 = 10_000_000_000
   /// Longest wait for sound at a file's end, and where pictures wait, nanoseconds. Larger: slower devices
   /// lose no sound, and a stuck one delays the file for longer.
   static let soundPatience: Int64 = 1_000_000_000

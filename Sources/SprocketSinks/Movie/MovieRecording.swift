@@ -29,6 +29,8 @@ final class MovieRecording: RecordingFile {
   /// What encodes the pictures; `nil` where they are JPEG images.
   var encoding: MovieEncoding?
   var encoder: VideoEncoder?
+  /// The tick at which it began.
+  var firstTick: Int64 = 0
   /// Where the movie has a constant rate: its pictures, and the frame before, for JPEG.
   var constant: ConstantRate?
   private var lastImage: [UInt8] = []
@@ -130,6 +132,7 @@ final class MovieRecording: RecordingFile {
       clock.resume(at: time, gap: nanoseconds(nominalTicks ?? lastGap))
     }
     let tick = clock.tick(at: time)
+    if constant == nil, nanoseconds(tick - lastTick) > Self.longestPause { try drainEncoder() }
     if tick > lastTick { lastGap = tick - lastTick }
     lastTick = tick
     if muxer == nil { try begin(record.captured) }

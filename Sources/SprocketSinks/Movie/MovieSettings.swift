@@ -65,6 +65,7 @@ extension MovieSink {
     if encoding.cuts {
       note("movie: encoders take even sizes, so the last column or row is left out")
     }
+    for loss in encoding.losses { note("movie: \(loss)") }
     return (needs, encoding)
   }
 

@@ -19,6 +19,9 @@ struct SoundBacklog {
     for index in sound.indices { bytes.append(sound[index]) }
   }
 
+  /// So many bytes were written past it.
+  mutating func pass(_ count: Int) { takenCount += count }
+
   /// Passes on the first bytes, at most `most`.
   mutating func take<Failure: Error>(
     _ most: Int, _ body: (Span<UInt8>) throws(Failure) -> Void

@@ -40,6 +40,8 @@ public final class FileAudioSource: AudioSource {
   /// At real pace: the time of the last block that was due.
   private var lastDue: Int64?
   private var damagedPackets: UInt64 = 0
+  /// Of the reader, once it is closed.
+  private var clockNotes: [String] = []
   /// Of those, packets before the place where it begins.
   private var damageBefore: UInt64 = 0
   /// It may end before the pictures that are played, too.
@@ -219,9 +221,11 @@ public final class FileAudioSource: AudioSource {
   }
 
   public var notes: [String] {
+    // Beside pictures these tell it.
+    let clock = isBesidePictures ? [] : reader?.timeNotes ?? clockNotes
     let damaged = (reader?.damagedPackets ?? damagedPackets) - damageBefore
-    guard damaged > 0 else { return [] }
-    return [
+    guard damaged > 0 else { return clock }
+    return clock + [
       damaged == 1
         ? "\(path): a packet of sound is damaged"
         : "\(path): \(damaged) packets of sound are damaged"
@@ -232,6 +236,7 @@ public final class FileAudioSource: AudioSource {
 
   public func close() {
     damagedPackets = reader?.damagedPackets ?? damagedPackets
+    clockNotes = reader?.timeNotes ?? clockNotes
     reader = nil
   }
 }

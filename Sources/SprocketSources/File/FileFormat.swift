@@ -40,8 +40,11 @@ extension Color {
       // FFmpeg's own default.
       case .left, .unspecified, .other: .left
       }
+    let codes = color.codes
     self.init(
-      range: range, matrix: isRGB ? .bt601 : matrix, transfer: transfer, chromaSite: chromaSite)
+      range: range, matrix: isRGB ? .bt601 : matrix, transfer: transfer, chromaSite: chromaSite,
+      codes: Codes(
+        primaries: codes.primaries, transfer: codes.transfer, matrix: isRGB ? 2 : codes.matrix))
   }
 }
 

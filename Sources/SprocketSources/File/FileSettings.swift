@@ -5,9 +5,12 @@ public struct FileSettings: SourceSettings {
   public var pace = SourcePace.fast
   public var startup = 0
   public var from = Duration.zero
-  /// Of pictures in files of their own, such as a folder's; `nil`: 25 frames per second. A movie has times of
-  /// its own.
+  /// Of pictures in files of their own, such as a folder's, and of streams without times, such as Motion JPEG
+  /// and H.264 without a container; `nil`: 25 frames per second. A movie has times of its own.
   public var rate: FrameRate?
+  /// Number of a stream of the file, as ffprobe counts; -1: the one that is marked as default, or else the
+  /// largest.
+  public var stream = -1
 
   public init() {}
 
@@ -28,6 +31,9 @@ public struct FileSettings: SourceSettings {
         "begins with the first frame at or after this time, from the first; `sequence` counts from it"
       ),
       Setting(
+        "stream", \.stream, range: -1...1_000_000,
+        "of several films in a file the one, as ffprobe counts; -1: the default, or the largest"),
+      Setting(
         "startup", \.startup, range: 0...1_000_000, unit: "frames", "marked as not to be used"),
     ]
   }
@@ -46,12 +52,6 @@ extension FileSource {
   ) { (path, settings) throws(RunError) in
     if path != "-", let names = try PictureNames(path) {
       return PictureSource(names, name: path, settings)
-    }
-    guard settings.rate == nil else {
-      throw RunError(
-        .usage,
-        "\(path) is no folder or pattern of pictures, and a movie has times of its own: leave out rate",
-        change: .rate)
     }
     return FileSource(path: path, settings)
   }

@@ -2,7 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketLibAV
 
-/// Plays a video file; of several films in one, that which FFmpeg would play (the largest).
+/// Plays a video file; of several films in one, that which is marked as default, or else the largest.
 ///
 /// Motion-JPEG stays encoded, every frame's structure checked; all else is decoded by libavcodec. Both
 /// are lent without a copy. Where size, layout or colour change, an epoch begins.
@@ -11,7 +11,9 @@ internal import SprocketLibAV
 ///
 /// A frame's sequence number is its place in the file, from 0. At fast pace `captured` is the file's
 /// own time (ffprobe's `best_effort_timestamp_time`, which need not begin at 0) on the media clock;
-/// frames without one are spaced by the frame rate. At real pace the source is live and frames appear
+/// frames without one are spaced by the frame rate, and so are those of streams without times, such as Motion
+/// JPEG without a container. What the file's clock does besides going on is told in a note (`TimeGate`).
+/// At real pace the source is live and frames appear
 /// when they are due: `captured` is then that moment on the monotonic clock, so that a frame's age means
 /// something; the times between frames are still the file's.
 ///
@@ -60,9 +62,15 @@ public final class FileSource: Source {
   /// At real pace: the time of the last frame that was due.
   private var lastDue: Int64?
   private var failure: RunError?
-  private var hasSound = false
-  private var hasOddAngle = false
-  private var missingByteCount: Int64 = 0
+  var hasSound = false
+  var hasOddAngle = false
+  var missingByteCount: Int64 = 0
+  var streamNote: String?
+  var timeNotes: [String] = []
+  /// Of the reader, once it is closed.
+  var clockNotes: [String] = []
+  /// Frames have no times but those at which they come.
+  private var timesArrivals = false
   private var damage = EncodedDamage()
   private let interruption = SourceInterrupt()
 
@@ -74,7 +82,7 @@ public final class FileSource: Source {
     self.settings = settings
   }
 
-  private var isReal: Bool { settings.pace == .real }
+  var isReal: Bool { settings.pace == .real }
   var isPipe: Bool { reader?.isStream ?? false }
 
   /// Reads as far as the first frame, whose format is the file's.
@@ -102,6 +110,10 @@ public final class FileSource: Source {
     } catch {
       throw RunError(opening: error)
     }
+    if settings.rate != nil, info.hasTimes {
+      throw RunError(
+        .usage, "\(path) is a movie, which has times of its own: leave out rate", change: .rate)
+    }
     if held == nil, settings.from > .zero {
       throw RunError(
         .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
@@ -120,10 +132,15 @@ public final class FileSource: Source {
   }
 
   func openReader() throws(MediaError) -> MediaInfo {
-    let opened = try MediaReader(path: path) { [interruption] in interruption.isSet }
+    let opened = try MediaReader(
+      path: path, stream: settings.stream < 0 ? nil : settings.stream,
+      rate: settings.rate.map { MediaRational(Int($0.frames), Int($0.seconds)) }
+    ) { [interruption] in interruption.isSet }
     let info = opened.info
     hasSound = info.hasSound
     missingByteCount = info.missingByteCount
+    note(info)
+    timesArrivals = isReal && opened.isStream && !info.hasTimes && settings.rate == nil
     reader = consume opened
     return info
   }
@@ -183,6 +200,7 @@ public final class FileSource: Source {
   /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.
   private func captureTime(_ frame: Held, timeout: Int64) -> Timestamp? {
     guard isReal else { return Timestamp(nanoseconds: frame.time, clock: .media) }
+    if timesArrivals { return Timestamp(nanoseconds: monotonicNow(), clock: .monotonic) }
     // A file may say anything: no arithmetic traps.
     let isTooLong = frame.time.clampedSum(-Self.longestPause) > lastDue ?? frame.time
     let due = zero.monotonicTime(whenNowIs: frame.time, isAnew: isTooLong) &+ frame.time
@@ -267,28 +285,13 @@ public final class FileSource: Source {
     unsafe releaseLent(lent)
   }
 
-  public var notes: [String] {
-    var notes: [String] = []
-    if hasSound, !isSoundTaken {
-      notes.append("the sound of \(path) is left out: only its pictures are taken")
-    }
-    if missingByteCount > 0 {
-      notes.append("\(path) is cut off: \(missingByteCount) bytes are missing at its end")
-    }
-    if hasOddAngle {
-      notes.append(
-        "\(path) says that its pictures are turned by an angle that is no quarter of a turn; they are "
-          + "taken as they lie")
-    }
-    return notes
-  }
-
   public func interrupt() { interruption.set() }
 
   public var counts: [(name: String, value: UInt64)] { damage.counts }
 
   public func close() {
     discard()
+    clockNotes = reader?.timeNotes ?? clockNotes
     reader = nil
   }
 }

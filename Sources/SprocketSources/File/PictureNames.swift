@@ -13,9 +13,9 @@ struct PictureNames: Equatable {
 
   /// Endings of pictures' files, in lower case. A file of another name may be one, too, if it is named.
   static let endings: Set<String> = [
-    "bmp", "dpx", "exr", "jp2", "jpe", "jpeg", "jpg", "pam", "pbm", "pgm", "png", "pnm", "ppm",
-    "qoi",
-    "tga", "tif", "tiff", "webp",
+    "avif", "bmp", "dng", "dpx", "exr", "gif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam",
+    "pbm",
+    "pgm", "png", "pnm", "ppm", "qoi", "tif", "tiff", "webp",
   ]
 
   /// What `text` names: a folder's pictures, those that match `*`, `?` or `[...]`, those numbered by `%d` or

@@ -43,6 +43,8 @@ public final class PictureSource: Source {
   private var format: FrameFormat?
   /// Of the file that is read.
   private var orientation = Orientation.upright
+  /// The file that is read is of a kind that is not decoded.
+  private var isRefused = false
   private var damage = EncodedDamage()
   /// Sentences about the first damaged files.
   private var faults: [String] = []
@@ -133,7 +135,7 @@ public final class PictureSource: Source {
     var frame = Held(isCorrupt: true)
     do throws(MediaError) {
       frame.format = try readWhole(path)
-      if frame.format == nil, packet == nil { frame.format = try decode(path) }
+      if frame.format == nil, packet == nil, !isRefused { frame.format = try decode(path) }
       frame.isCorrupt = frame.format == nil
     } catch {
       switch error.code {
@@ -150,16 +152,21 @@ public final class PictureSource: Source {
   private func readWhole(_ path: String) throws(MediaError) -> FrameFormat? {
     let interruption = interruption
     orientation = .upright
+    isRefused = false
     guard let file = try files.read(path: path, isInterrupted: { interruption.isSet }) else {
       return nil
     }
     let bytes = unsafe Span(_unsafeElements: file.bytes)
     orientation = PictureFile.orientation(of: bytes)
+    if let kind = PictureFile.unreadTIFF(bytes) {
+      note("\(path) is \(kind), which is not read; save it in strips, or as PNG.")
+      isRefused = true
+    }
     guard PictureFile.isJPEG(bytes) else { return nil }
-    let before = damage.impossibleSizes
+    let before = damage.impossibleSizes + damage.unsupported
     guard let header = damage.check(bytes), !file.isCorrupt else {
       note(
-        damage.impossibleSizes > before
+        damage.impossibleSizes + damage.unsupported > before
           ? damage.refusal(of: path) : "\(path) is damaged: its JPEG is not whole; copy it anew.")
       packet = consume file
       return nil

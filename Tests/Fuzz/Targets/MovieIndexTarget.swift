@@ -11,7 +11,7 @@ func feedMovieIndex(_ input: [UInt8]) {
     tick += Int64(input[2]) << Int64(input[3] & 31)
     if frame % 7 == 6 { table.endChunk(at: UInt64(1 << 20) * UInt64(frame + 1)) }
   }
-  table.close(nominal: input[0] % 2 == 0 ? nil : UInt32(input[1]))
+  table.close(nominal: input[0] % 2 == 0 ? nil : UInt64(input[1]))
   var sound = SampleTable(ticksPerSecond: 48_000, sampleBytes: 4)
   sound.append(samples: Int(input[1]) << Int(input[3] & 15))
   sound.endChunk(at: 1 << 30)

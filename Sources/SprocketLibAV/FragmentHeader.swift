@@ -1,10 +1,11 @@
-/// The sizes of samples in a fragment, as its header (`moof`) says them.
+/// What a fragment's header (`moof`) says of its samples: their sizes and the time of the first.
 ///
-/// libavformat changes the bytes of H.264 and HEVC: it writes lengths instead of start codes.
+/// libavformat changes the bytes of H.264 and HEVC: it writes lengths instead of start codes. And it takes a
+/// fragment to begin where the one before ended, which is wrong behind a gap.
 /// Boxes are those of ISO/IEC 14496-12, 8.8.
-enum FragmentSizes {
+enum FragmentHeader {
   /// Sizes of the first track's samples; `nil` where `bytes` do not begin with a whole header.
-  static func read(_ bytes: Span<UInt8>) -> [UInt32]? {
+  static func sizes(_ bytes: Span<UInt8>) -> [UInt32]? {
     guard let moof = Atom.first(in: bytes, 0..<bytes.count), moof.is("moof"),
       let traf = Atom.find("traf", in: bytes, moof.contents),
       let header = Atom.find("tfhd", in: bytes, traf.contents), header.contents.count >= 8
@@ -27,6 +28,26 @@ enum FragmentSizes {
       rest = atom.range.upperBound..<traf.contents.upperBound
     }
     return sizes
+  }
+
+  /// Writes when the fragment's first samples are decoded, by track, into a header. Bytes that do not begin
+  /// with a whole one stay as they are.
+  static func set(times: [UInt32: UInt64], in bytes: inout [UInt8]) {
+    guard let moof = Atom.first(in: bytes.span, 0..<bytes.count), moof.is("moof") else { return }
+    var rest = moof.contents
+    while let traf = Atom.first(in: bytes.span, rest) {
+      rest = traf.range.upperBound..<moof.range.upperBound
+      guard traf.is("traf"), let header = Atom.find("tfhd", in: bytes.span, traf.contents),
+        let time = Atom.find("tfdt", in: bytes.span, traf.contents), header.contents.count >= 8,
+        let first = times[Atom.word(bytes.span, header.contents.lowerBound + 4)],
+        // Of version 1: 64 bits.
+        time.contents.count == 12, bytes[time.contents.lowerBound] == 1
+      else { continue }
+      for byte in 0..<8 {
+        bytes[time.contents.lowerBound + 4 + byte] = UInt8(
+          truncatingIfNeeded: first >> (56 - 8 * UInt64(byte)))
+      }
+    }
   }
 
   private static func read(

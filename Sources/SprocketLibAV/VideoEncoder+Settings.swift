@@ -1,0 +1,79 @@
+internal import CSprocketLibAV
+
+// What an encoder is opened with.
+
+extension VideoEncoderSettings {
+  /// The corresponding C type is `AVCodecContext`.
+  func fill(
+    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String,
+    _ description: MovieDescription
+  ) throws(EncoderError) {
+    let rate = description.rate.map { Double($0.numerator) / Double($0.denominator) } ?? 30
+    unsafe context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
+    unsafe context.pointee.gop_size = Int32(clamping: Int(min(max(rate * keySeconds, 1), 1e6)))
+    unsafe context.pointee.thread_count = Int32(clamping: threads)
+    if isLive { unsafe context.pointee.max_b_frames = 0 }
+    let quality = quality ?? (bitRate == nil ? Self.usualQuality(encoder) : nil)
+    try check(encoder)
+    if let quality {
+      unsafe try set(context, encoder, "crf", "\(quality)")
+      if let bitRate {
+        unsafe context.pointee.rc_max_rate = Int64(bitRate)
+        unsafe context.pointee.rc_buffer_size = Int32(clamping: bitRate)
+      }
+    } else {
+      let pixels = Double(description.width * description.height)
+      unsafe context.pointee.bit_rate =
+        bitRate.map { Int64($0) } ?? Int64(pixels * 30 * Self.usualBitsPerPixel)
+    }
+    if let preset = preset ?? Self.usualPreset(encoder, isLive: isLive) {
+      unsafe try set(context, encoder, "preset", preset)
+    }
+    if let tune { unsafe try set(context, encoder, "tune", tune) }
+    if let profile { unsafe try set(context, encoder, "profile", profile) }
+    if let level { unsafe try set(context, encoder, "level", level) }
+    if pass > 0 {
+      unsafe context.pointee.flags |= pass == 1 ? AV_CODEC_FLAG_PASS1 : AV_CODEC_FLAG_PASS2
+    }
+    switch encoder {
+    case "libx264" where pass > 0: unsafe try set(context, encoder, "stats", statistics)
+    case "libx265":
+      let stats = pass > 0 ? ":pass=\(pass):stats=\(statistics)" : ""
+      unsafe try set(context, encoder, "x265-params", "log-level=none" + stats)
+    case "libsvtav1" where isLive:
+      unsafe try set(context, encoder, "svtav1-params", "pred-struct=1")
+    default: break
+    }
+  }
+
+  /// The corresponding C function is `av_opt_set`.
+  private func set(
+    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String, _ name: String,
+    _ value: String
+  ) throws(EncoderError) {
+    guard unsafe libav.av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN) >= 0 else {
+      throw .setting(encoder: encoder, name: name, value: value, allowed: "")
+    }
+  }
+}
+
+extension MovieDescription {
+  func fill(
+    _ context: UnsafeMutablePointer<AVCodecContext>, width: Int, height: Int
+  ) {
+    unsafe context.pointee.width = Int32(width)
+    unsafe context.pointee.height = Int32(height)
+    unsafe context.pointee.color_range = libraryRange
+    unsafe context.pointee.colorspace = matrix.number(codes.matrix)
+    unsafe context.pointee.color_trc = transfer.number(codes.transfer)
+    unsafe context.pointee.color_primaries = AVColorPrimaries(UInt32(codes.primaries))
+    if let pixelAspect = display.pixelAspect {
+      unsafe context.pointee.sample_aspect_ratio = AVRational(
+        num: Int32(clamping: pixelAspect.numerator), den: Int32(clamping: pixelAspect.denominator))
+    }
+    if let rate {
+      unsafe context.pointee.framerate = AVRational(
+        num: Int32(clamping: rate.numerator), den: Int32(clamping: rate.denominator))
+    }
+  }
+}

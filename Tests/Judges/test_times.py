@@ -1,0 +1,209 @@
+"""Times that no recording has, and gaps that recordings do have: judged by ffprobe and GStreamer.
+
+Sources are made by ffmpeg, whose `setts` writes any time into a packet.
+"""
+import subprocess
+
+import pytest
+
+from program import LIMIT, sprocket
+
+
+def make(path, *arguments):
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, arguments),
+                    str(path)],
+                   check=True,
+                   timeout=LIMIT)
+    return path
+
+
+def pictures(path, count, times="TS", rate=25, codec=("mjpeg", )):
+    """A film without sound, whose packets have `times`, an expression of ffmpeg's."""
+    return make(path, "-f", "lavfi", "-i", f"testsrc2=s=96x64:r={rate}", "-frames:v", count, "-c:v", *codec,
+                "-bsf:v", "setts=ts=" + times.replace(",", r"\,"), "-f", "matroska")
+
+
+def shown(path, stream="v"):
+    """When each frame is shown, in seconds from the first, as ffprobe decodes them."""
+    text = subprocess.run([
+        "ffprobe", "-v", "error", "-select_streams", stream, "-show_entries",
+        "frame=best_effort_timestamp_time", "-of", "csv=p=0",
+        str(path)
+    ],
+                          capture_output=True,
+                          check=True,
+                          timeout=LIMIT)
+    assert text.stderr == b"", text.stderr
+    found = [float(line.strip(b",")) for line in text.stdout.split() if line.strip(b",")]
+    return [time - found[0] for time in found]
+
+
+def durations(path):
+    """{kind of a stream: seconds that ffprobe counts of its packets}"""
+    text = subprocess.run([
+        "ffprobe", "-v", "error", "-show_entries", "packet=codec_type,pts_time,duration_time", "-of",
+        "csv=p=0",
+        str(path)
+    ],
+                          capture_output=True,
+                          check=True,
+                          text=True,
+                          timeout=LIMIT).stdout
+    found = {}
+    for line in text.split():
+        kind, time, length = line.split(",")[:3]
+        end = float(time) + (float(length) if length not in ("", "N/A") else 0)
+        first, last = found.get(kind, (float(time), end))
+        found[kind] = (min(first, float(time)), max(last, end))
+    return {kind: last - first for kind, (first, last) in found.items()}
+
+
+def near(times, others, tolerance):
+    assert len(times) == len(others)
+    worst = max(abs(one - other) for one, other in zip(times, others))
+    assert worst <= tolerance, (worst, times[:8], others[:8])
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize("ending", ["mov", "mp4", "mkv"])
+@pytest.mark.parametrize("command", ["jpeg", "h264", "copy"])
+@pytest.mark.parametrize("gaps, divisor", [
+    ("11*gte(N,10)", 1),
+    ("3600*gte(N,10)+11*gte(N,20)", 1),
+    ("14*3600*gte(N,10)", 3),
+    ("24*86400*gte(N,10)", 90),
+    ("48000*gte(N,5)", 3),
+],
+                         ids=["11s", "1h", "14h", "24d", "48000s"])
+def test_any_gap_is_kept(gaps, divisor, command, ending, tmp_path):
+    source = pictures(tmp_path / "in.mkv", 30, f"TS+({gaps})/TB")
+    target = tmp_path / f"out.{ending}"
+    if command == "jpeg":
+        sprocket("run", "--source", f"file:{source}", "--movie", target, "--quiet")
+    else:
+        sprocket("export", source, target, "--quiet", *(["--copy"] if command == "copy" else []))
+    # A tick of the file's clock, which a long gap makes coarser.
+    near(shown(target), shown(source), 0.001 if ending == "mkv" else 1.01 * divisor / 90_000)
+
+
+@pytest.mark.parametrize("codec", [("mjpeg", ), ("libx264", "-bf", "3", "-g", "8", "-pix_fmt", "yuv420p")],
+                         ids=["mjpeg", "h264"])
+@pytest.mark.parametrize("ending", ["mov", "mp4", "mkv"])
+def test_one_picture_a_day(codec, ending, tmp_path):
+    source = make(tmp_path / "in.mkv", "-f", "lavfi", "-i", f"testsrc2=s=96x64:r=1/{DAY}", "-frames:v", 400,
+                  "-c:v", *codec, "-f", "matroska")
+    for name, options in ("copy", ["--copy"]), ("encoded", []):
+        target = tmp_path / f"{name}.{ending}"
+        sprocket("export", source, target, "--quiet", *options)
+        times = shown(target)
+        near(times, [number * DAY for number in range(400)], 0.001)
+
+
+def test_players_show_a_gap(tmp_path):
+    source = pictures(tmp_path / "in.mkv", 30, "TS+3600*gte(N,10)/TB")
+    target = tmp_path / "out.mp4"
+    sprocket("export", source, target, "--quiet")
+    text = subprocess.run([
+        "gst-launch-1.0", "-v", "filesrc", f"location={target}", "!", "qtdemux", "!", "identity",
+        "silent=false", "!", "fakesink"
+    ],
+                          capture_output=True,
+                          check=True,
+                          text=True,
+                          timeout=LIMIT).stdout
+    stamps = [
+        line.split("pts: ")[1].split(",")[0].split(":") for line in text.splitlines() if "pts: " in line
+    ]
+    times = sorted(3600 * int(hours) + 60 * int(minutes) + float(seconds)
+                   for hours, minutes, seconds in stamps)
+    near([time - times[0] for time in times], shown(source), 0.0001)
+
+
+def test_a_recording_that_was_cut_off_shows_the_picture_behind_a_gap_at_its_time(tmp_path):
+    source = pictures(tmp_path / "in.mkv", 60, "TS+50000*gte(N,30)/TB")
+    whole = tmp_path / "whole.mov"
+    sprocket("run", "--source", f"file:{source}", "--movie", whole, "--quiet")
+    # What a crash leaves has the first index and fragments: the header of the whole file's `mdat` hides them.
+    data = bytearray(whole.read_bytes())
+    place = 4 + data.index(b"ftyp") - 4 + int.from_bytes(data[:4], "big")
+    place -= 4
+    assert data[place + 4:place + 8] == b"mdat"
+    data[place:place + 16] = (16).to_bytes(4, "big") + b"free" + bytes(8)
+    cut = tmp_path / "cut.partial.mov"
+    cut.write_bytes(data[:data.rindex(b"moov") - 4])
+    near(shown(cut), shown(source), 0.0001)
+    recovered = tmp_path / "recovered.mov"
+    sprocket("recover", cut, recovered, "--quiet")
+    near(shown(recovered), shown(source), 0.0001)
+
+
+@pytest.mark.parametrize("sink",
+                         [["--null"], ["--movie", "out.mov"], ["--movie", "out.mkv"], ["--dump", "out.mcap"]],
+                         ids=lambda sink: sink[-1])
+def test_a_time_that_nobody_can_count_to_is_closed(sink, tmp_path):
+    source = pictures(tmp_path / "in.mkv", 10, "TS+gte(N,1)*400000000000/TB")
+    result = sprocket("run", "--source", f"file:{source}", *sink, cwd=tmp_path)
+    assert "the clock of" in result.errors and "produced 10 frames" in result.errors
+
+
+def test_a_film_of_one_picture_in_63_years_plays(tmp_path):
+    film = tmp_path / "slow.y4m"
+    film.write_bytes(b"YUV4MPEG2 W16 H16 F1:2000000000 Ip A1:1 C420jpeg\n" + (b"FRAME\n" + bytes(384)) * 8)
+    result = sprocket("run", "--source", f"file:{film}", "--null")
+    assert "produced 8 frames" in result.errors and "4 more jumps" in result.errors
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory):
+    """A second of film with sound as MPEG-TS."""
+    return make(
+        tmp_path_factory.mktemp("second") / "a.ts", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-f",
+        "lavfi", "-i", "sine=d=1:r=48000", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p",
+        "-c:a", "aac", "-f", "mpegts")
+
+
+@pytest.mark.parametrize("ending, options", [("mp4", []), ("mov", []), ("mkv", []), ("mkv", ["--copy"]),
+                                             ("mp4", ["--copy"])])
+@pytest.mark.parametrize("offset", [0, 50_000, 95_442], ids=["anew", "ahead", "wrap"])
+def test_a_clock_that_jumps_goes_on(second, offset, ending, options, tmp_path):
+    """The second part begins anew, jumps ahead, or follows a clock of 33 bits that wraps between them."""
+    first, last = (second, tmp_path / "b.ts")
+    if offset == 95_442:
+        first = make(tmp_path / "a.ts", "-i", second, "-c", "copy", "-output_ts_offset", offset - 1, "-f",
+                     "mpegts")
+        make(last, "-i", second, "-c", "copy", "-output_ts_offset", 0.282, "-muxdelay", 0, "-f", "mpegts")
+    else:
+        make(last, "-i", second, "-c", "copy", "-output_ts_offset", offset, "-f", "mpegts")
+    source = tmp_path / "in.ts"
+    source.write_bytes(first.read_bytes() + last.read_bytes())
+    target = tmp_path / f"out.{ending}"
+    result = sprocket("export", source, target, *options)
+    found = durations(target)
+    assert 1.9 < found["video"] < 2.9 and 1.9 < found["audio"] < 2.9, found
+    assert target.stat().st_size < 2_000_000
+    if offset != 95_442:
+        assert "the clock of" in result.errors
+
+
+def test_a_gap_in_sound_takes_no_room(tmp_path):
+    """Pictures and PCM with a hole of 14 hours: sound is in step behind it, and nothing is written for it."""
+    parts = []
+    for number, offset in enumerate([0, 50_400]):
+        parts.append(
+            make(tmp_path / f"{number}.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-f", "lavfi",
+                 "-i", "sine=d=2:r=48000", "-c:v", "mjpeg", "-c:a", "pcm_s16le", "-f", "matroska"))
+    lists = tmp_path / "list"
+    lists.write_text(f"file '{parts[0]}'\nduration 50400\nfile '{parts[1]}'\n")
+    source = make(tmp_path / "in.mkv", "-f", "concat", "-safe", 0, "-i", lists, "-c", "copy", "-f",
+                  "matroska")
+    for name, options in ("mov", []), ("mp4", []), ("mkv", []):
+        target = tmp_path / f"out.{name}"
+        sprocket("run", "--source", f"file:{source}", "--microphone", f"file:{source}", "--movie", target,
+                 "--quiet", *options)
+        assert target.stat().st_size < 3_000_000, target.stat().st_size
+        times = shown(target)
+        assert abs(times[50] - 50_400) < 0.05, times[48:52]
+        found = durations(target)
+        assert abs(found["audio"] - found["video"]) < 0.2, found

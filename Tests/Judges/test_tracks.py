@@ -1,0 +1,262 @@
+"""What a file has, and what becomes of it: tracks, colour, fields, pictures that are not read."""
+import json
+import struct
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from program import LIMIT, sprocket
+from test_times import make, shown
+
+
+def streams(path, entries):
+    text = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", f"stream={entries}", "-of", "json",
+         str(path)],
+        capture_output=True,
+        check=True,
+        timeout=LIMIT).stdout
+    return json.loads(text)["streams"]
+
+
+def first_picture(path, number=0):
+    return subprocess.run([
+        "ffmpeg", "-v", "error", "-i",
+        str(path), "-vf", rf"select=eq(n\,{number})", "-frames:v", "1", "-f", "rawvideo", "-"
+    ],
+                          capture_output=True,
+                          check=True,
+                          timeout=LIMIT).stdout
+
+
+def test_a_copy_begins_where_from_begins(tmp_path):
+    """`--from` counts from the first picture, with --copy as without: here sound begins 0.5 s before it."""
+    film = make(tmp_path / "b.mp4", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-f", "lavfi", "-i",
+                "sine=d=2:r=48000", "-c:v", "libx264", "-bf", "3", "-g", "12", "-pix_fmt", "yuv420p", "-c:a",
+                "aac")
+    for ending, options in ("mkv", []), ("ts", []), ("mp4", ["-movflags", "frag_keyframe+delay_moov"]):
+        source = make(tmp_path / f"in.{ending}", "-itsoffset", 0.5, "-i", film, "-i", film, "-map", "0:v",
+                      "-map", "1:a", "-c", "copy", *options)
+        copy, encoded = tmp_path / f"copy-{ending}.mkv", tmp_path / f"encoded-{ending}.mkv"
+        part = ["--from", "500ms", "--to", "1200ms", "--quiet"]
+        sprocket("export", source, copy, "--copy", *part)
+        sprocket("export", source, encoded, *part)
+        # From the key picture 12 to 30, and from 13; a copy may have what pictures at its end refer to.
+        assert 19 <= len(shown(copy)) <= 22 and len(shown(encoded)) == 18, ending
+        assert first_picture(copy) == first_picture(film, 12), ending
+
+
+@pytest.fixture(scope="module")
+def unknown(tmp_path_factory):
+    """Films of which one of two tracks of sound is of a codec that nobody knows."""
+    folder = tmp_path_factory.mktemp("unknown")
+    film = make(folder / "t.mp4", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-f", "lavfi", "-i",
+                "sine=d=2:r=48000", "-f", "lavfi", "-i", "sine=f=500:d=2:r=48000", "-map", 0, "-map", 1,
+                "-map", 2, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac", "-ac:a:1",
+                4).read_bytes()
+    places = [at for at in range(len(film)) if film[at:at + 4] == b"mp4a" and b"stsd" in film[at - 24:at]]
+    for number, at in enumerate(places):
+        end = film.index(b"esds", at)
+        (folder / f"{number}.mp4").write_bytes(film[:at] + b"apac" + film[at + 4:end] + b"xxxx" +
+                                               film[end + 4:])
+    assert len(places) == 2
+    return folder
+
+
+@pytest.mark.parametrize("place, kept", [(0, 4), (1, 1)])
+def test_a_track_of_an_unknown_codec_is_left_out(unknown, place, kept, tmp_path):
+    source = unknown / f"{place}.mp4"
+    for name, options in ("out.mp4", []), ("copy.mov", ["--copy"]), ("copy.mkv", ["--copy"]):
+        result = sprocket("export", source, tmp_path / name, *options)
+        found = streams(tmp_path / name, "codec_type,codec_name,channels")
+        assert [(stream["codec_type"], stream.get("channels")) for stream in found] == [("video", None),
+                                                                                        ("audio", kept)]
+        if options:
+            assert f"stream {place + 1}, sound of the codec apac, is left out" in result.errors
+
+
+def test_a_film_whose_only_sound_is_unknown_is_exported_without_it(unknown, tmp_path):
+    source = unknown / "alone.mp4"
+    data = (unknown / "1.mp4").read_bytes()
+    place = data.index(b"mp4a", data.index(b"stsd"))
+    end = data.index(b"esds", place)
+    source.write_bytes(data[:place] + b"apac" + data[place + 4:end] + b"xxxx" + data[end + 4:])
+    result = sprocket("export", source, tmp_path / "out.mp4")
+    assert "its codec apac is not read" in result.errors
+    assert [stream["codec_type"] for stream in streams(tmp_path / "out.mp4", "codec_type")] == ["video"]
+
+
+def test_of_several_films_the_default_is_taken_and_the_others_are_told(tmp_path):
+    source = make(tmp_path / "in.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-f", "lavfi", "-i",
+                  "testsrc=s=160x120:r=10:d=1", "-map", 0, "-map", 1, "-c:v", "libx264", "-pix_fmt",
+                  "yuv420p", "-disposition:v:0", "default", "-disposition:v:1", 0)
+    result = sprocket("run", "--source", f"file:{source}", "--null")
+    assert "96x64" in result.errors and "pictures in the streams 0, 1; 0 is taken" in result.errors
+    other = sprocket("run", "--source", f"file:{source}", "--source-set", "stream=1", "--null")
+    assert "160x120" in other.errors and "is taken" not in other.errors
+    none = sprocket("run", "--source", f"file:{source}", "--source-set", "stream=7", "--null", check=False)
+    assert none.returncode == 2 and "give one of 0, 1" in none.errors
+    # Without a default it is the largest.
+    plain = make(tmp_path / "plain.mkv", "-i", source, "-map", 0, "-c", "copy", "-disposition", 0,
+                 "-default_mode", "passthrough")
+    assert "160x120" in sprocket("run", "--source", f"file:{plain}", "--null").errors
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "mjpeg"])
+@pytest.mark.parametrize("ending", ["mov", "mkv"])
+@pytest.mark.parametrize("primaries, transfer, matrix", [("smpte432", "bt709", "bt709"),
+                                                         ("bt2020", "smpte2084", "bt2020nc"),
+                                                         ("bt709", "bt709", "bt709"),
+                                                         ("smpte170m", "smpte170m", "smpte170m"),
+                                                         ("bt2020", "arib-std-b67", "bt2020nc"),
+                                                         ("bt2020", "bt2020-10", "bt2020nc")])
+def test_colour_survives_an_encode(primaries, transfer, matrix, ending, codec, tmp_path):
+    source = make(tmp_path / "in.mov", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=0.2", "-c:v", "libx264",
+                  "-pix_fmt", "yuv420p", "-color_primaries", primaries, "-color_trc", transfer, "-colorspace",
+                  matrix)
+    target = tmp_path / f"out.{ending}"
+    sprocket("export", source, target, "--quiet", *([] if codec == "h264" else ["--codec", codec]))
+    found, = streams(target, "color_space,color_transfer,color_primaries")
+    if codec == "mjpeg":
+        # JPEG has a matrix of its own.
+        assert found["color_primaries"] == primaries
+    else:
+        assert (found["color_primaries"], found["color_transfer"], found["color_space"]) == (primaries,
+                                                                                             transfer, matrix)
+
+
+@pytest.mark.parametrize("first", ["tff", "bff"])
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+def test_interlaced_pictures_stay_interlaced(first, ending, tmp_path):
+    source = make(tmp_path / "in.mp4", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-vf",
+                  f"tinterlace={'4' if first == 'tff' else '5'},setfield={first}", "-c:v", "libx264",
+                  "-flags", "+ilme+ildct", "-x264-params", f"{first}=1", "-pix_fmt", "yuv420p")
+    target = tmp_path / f"out.{ending}"
+    sprocket("export", source, target, "--quiet")
+    frames = json.loads(
+        subprocess.run([
+            "ffprobe", "-v", "error", "-show_entries", "frame=interlaced_frame,top_field_first", "-of",
+            "json",
+            str(target)
+        ],
+                       capture_output=True,
+                       check=True,
+                       timeout=LIMIT).stdout)["frames"]
+    assert {(frame["interlaced_frame"], frame["top_field_first"])
+            for frame in frames} == {(1, int(first == "tff"))}
+    told = sprocket("export", source, tmp_path / "other.mp4", "--codec", "hevc")
+    assert "does not encode interlaced pictures as such" in told.errors
+
+
+def test_depth_that_is_lost_is_told(tmp_path):
+    source = make(tmp_path / "in.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=0.2", "-c:v", "ffv1",
+                  "-pix_fmt", "yuv420p10le")
+    assert "become 8 bits" in sprocket("export", source, tmp_path / "a.mp4").errors
+    assert "become 8 bits" not in sprocket("export", source, tmp_path / "b.mp4", "--codec", "hevc").errors
+
+
+def tiled_tiff(path, value=200):
+    """48x64 gray pixels in tiles of 16x16 (TIFF 6.0, section 15)."""
+    offsets = [200 + 256 * tile for tile in range(12)]
+    fields = [(256, 3, 1, 64), (257, 3, 1, 48), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1),
+              (277, 3, 1, 1), (322, 3, 1, 16), (323, 3, 1, 16), (324, 4, 12, 4000), (325, 4, 12, 4100)]
+    data = bytearray(b"II*\0" + struct.pack("<I", 8) + struct.pack("<H", len(fields)))
+    for tag, kind, count, number in fields:
+        data += struct.pack("<HHII", tag, kind, count, number)
+    data += bytes(4)
+    data += bytes([value]) * (4200 - len(data))
+    data[4000:4048] = struct.pack("<12I", *offsets)
+    data[4100:4148] = struct.pack("<12I", *[256] * 12)
+    path.write_bytes(data)
+    assert np.asarray(Image.open(path)).max() >= value
+    return path
+
+
+def test_a_tiff_that_is_not_read_is_never_black(tmp_path):
+    picture = Image.new("RGB", (64, 48), (200, 200, 200))
+    picture.save(tmp_path / "jpeg.tif", compression="jpeg")
+    picture.save(tmp_path / "plain.tif")
+    for path, word in (tiled_tiff(tmp_path / "tiled.tif"), "in tiles"), (tmp_path / "jpeg.tif", "as JPEG"):
+        result = sprocket("run", "--source", f"file:{path}", "--null", check=False)
+        assert result.returncode == 2 and word in result.errors, result.errors
+    result = sprocket("run", "--source", f"file:{tmp_path}", "--null", "--summary", tmp_path / "s.json")
+    counts = json.loads((tmp_path / "s.json").read_text())["sinks"]["null"]
+    assert (counts["delivered"], counts["corrupt"]) == (1, 2) and "in tiles" in result.errors
+    pixels = sprocket("run", "--source", f"file:{tmp_path / 'plain.tif'}", "--pipe", "rgb", "--quiet").stdout
+    assert min(pixels) > 195
+
+
+@pytest.mark.parametrize(
+    "name, start, kind",
+    [("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC"),
+     ("a.tif", b"II+\0\x08\0\0\0\x10" + bytes(15), "BigTIFF"),
+     ("a.tga", b"\0\0\x02" + bytes(9) + b"\x40\0\x30\0\x18\0" + bytes(64 * 48 * 3), "Targa")])
+def test_a_picture_that_is_not_read_is_named(name, start, kind, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(start + bytes(64))
+    result = sprocket("run", "--source", f"file:{path}", "--null", check=False)
+    assert result.returncode == 2 and f"is a picture in {kind}" in result.errors, result.errors
+
+
+def test_streams_without_times_have_the_rate_that_is_given(tmp_path):
+    source = make(tmp_path / "in.mjpeg", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=10:d=2", "-c:v", "mjpeg",
+                  "-f", "mjpeg")
+    given = tmp_path / "given.mov"
+    with open(source, "rb") as file:
+        sprocket("run", "--source", "file:-", "--rate", 10, "--movie", given, "--quiet", stdin=file)
+    assert shown(given)[-1] == pytest.approx(1.9)
+    assumed = sprocket("run", "--source", f"file:{source}", "--movie", tmp_path / "assumed.mov")
+    assert shown(tmp_path / "assumed.mov")[-1] == pytest.approx(0.76)
+    assert "has no times: 25 frames/s are assumed" in assumed.errors
+    film = make(tmp_path / "in.mov", "-i", source, "-c", "copy")
+    refused = sprocket("run", "--source", f"file:{film}", "--rate", 10, "--null", check=False)
+    assert refused.returncode == 2 and "times of its own" in refused.errors
+
+
+def test_no_picture_at_all_is_an_error(tmp_path):
+    """Frames that are all damaged, or are marked as not to be used."""
+    Image.effect_noise((64, 48), 50).convert("RGB").save(tmp_path / "p.jpg")
+    jpeg = (tmp_path / "p.jpg").read_bytes()
+    (tmp_path / "bad.mjpeg").write_bytes((jpeg[:200] + b"\xff\xd9") * 5)
+    for options in ["--movie", "a.mov"], ["--stills", "s"]:
+        result = sprocket("run",
+                          "--source",
+                          "scene",
+                          "--size",
+                          "64x48",
+                          "--frames",
+                          3,
+                          "--source-set",
+                          "startup=9",
+                          *options,
+                          "--quiet",
+                          check=False,
+                          cwd=tmp_path)
+        assert result.returncode == 1 and "3 startup" in result.errors, result.errors
+    result = sprocket("export", "bad.mjpeg", "o.mp4", "--quiet", check=False, cwd=tmp_path)
+    assert result.returncode != 0 and not (tmp_path / "o.mp4").exists()
+
+
+def test_inspect_counts_what_players_show(tmp_path):
+    film = make(tmp_path / "b.mp4", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-f", "lavfi", "-i",
+                "sine=d=2:r=48000", "-c:v", "libx264", "-bf", "3", "-g", "12", "-pix_fmt", "yuv420p", "-c:a",
+                "aac")
+    source = tmp_path / "in.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-ss", "0.6", "-i", film, "-c", "copy", source],
+                   check=True,
+                   timeout=LIMIT)
+    entry = json.loads(sprocket("inspect", "--json", source).stdout)
+    track = (entry[0] if isinstance(entry, list) else entry)["tracks"][0]
+    assert (track["count"], track["start_s"]) == (35, 0) and track["duration_s"] == pytest.approx(1.4)
+
+
+def test_a_folder_has_all_pictures_that_are_read_alone(tmp_path):
+    picture = Image.new("RGB", (64, 48), (9, 99, 199))
+    for name, kind in ("a.jpg", None), ("b.jfif", "JPEG"), ("c.webp", None), ("d.gif", None):
+        picture.save(tmp_path / name, kind)
+    sprocket("run", "--source", "scene", "--format", "RG10", "--size", "64x48", "--frames", 1, "--stills",
+             tmp_path / "{n}.dng", "--quiet")
+    result = sprocket("run", "--source", f"file:{tmp_path}", "--null")
+    assert "produced 5 frames" in result.errors, result.errors
