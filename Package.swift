@@ -142,7 +142,7 @@ let package = Package(
       "SprocketSources",
       [
         "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
-        "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketV4L2",
+        "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketTimes", "SprocketV4L2",
       ]),
     library(
       "SprocketSinks",

@@ -146,7 +146,7 @@ struct Demuxer: ~Copyable {
       }
       guard let shown = unsafe self.time(of: packet.pointer) else { continue }
       // Pictures that are shown earlier may be decoded later.
-      if shown > time + 1_000_000_000 { break }
+      if shown > time.clampedSum(1_000_000_000) { break }
       if shown <= time, unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 { keys = count }
     }
     try reopen()
@@ -172,6 +172,33 @@ struct Demuxer: ~Copyable {
 
   /// Whether the file says where its packets are; else a place is guessed, or read up to.
   var hasIndex: Bool { unsafe context.pointee.iformat.pointee.flags & AVFMT_GENERIC_INDEX == 0 }
+
+  /// What the file says of itself, but for how it is stored.
+  ///
+  /// The corresponding C function is `av_dict_get`.
+  var tags: [String: String] {
+    var tags: [String: String] = [:]
+    var entry: UnsafeMutablePointer<AVDictionaryEntry>?
+    while true {
+      unsafe entry = unsafe libav.av_dict_get(
+        context.pointee.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)
+      guard let found = unsafe entry else { break }
+      let (key, value) = unsafe (
+        String(cString: found.pointee.key), String(cString: found.pointee.value)
+      )
+      // Of longer ones a movie's header would not fit where it is kept; they are data of programs.
+      if !Self.ownTags.contains(key.lowercased()), tags.count < 64, value.utf8.count <= 512 {
+        tags[key] = value
+      }
+    }
+    return tags
+  }
+
+  /// What a muxer writes itself, and what our movies say of their first frame.
+  private static let ownTags: Set<String> = [
+    "major_brand", "minor_version", "compatible_brands", "encoder", "duration", "captured_ns",
+    "captured_clock", "timecode",
+  ]
 
   /// Whether the file has times.
   var hasTimes: Bool {

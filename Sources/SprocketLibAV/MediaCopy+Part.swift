@@ -19,16 +19,17 @@ extension MediaCopy {
       first = min(first ?? times.shown, times.shown)
       count += 1
     }
-    try? reopen()
+    do throws(MediaError) { try reopen() } catch { contents.failure = error }
     return first
   }
 
   /// The time of the last key frame at or before `time` (nanoseconds), at which or before which the file is
   /// left set; `nil` if there is none from `begin` on.
   mutating func seekKey(before time: Int64, from begin: Int64) -> Int64? {
+    guard !media.isStream else { return nil }
     guard media.isOrderedByTime else {
       let found = lastKey(upTo: time)
-      try? reopen()
+      do throws(MediaError) { try reopen() } catch { contents.failure = error }
       return found
     }
     var back: Int64 = 0
@@ -102,19 +103,32 @@ extension MediaCopy {
 
   /// Notes a packet's times, and gives it such as the library takes.
   mutating func hand(_ packet: UnsafeMutablePointer<AVPacket>, to number: Int) {
-    guard var (table, clock) = times[number] else { return }
+    guard var times = times[number], unsafe packet.pointee.size > 0 else { return }
     // Packets that were decoded at once, where a clock jumped, are a tick apart.
-    let tick = unsafe max(packet.pointee.dts, table.lastTick.map { $0 + 1 } ?? packet.pointee.dts)
+    let tick = unsafe max(
+      packet.pointee.dts, times.table.lastTick.map { $0 + 1 } ?? packet.pointee.dts)
     let shown = unsafe max(packet.pointee.pts, tick)
-    unsafe table.append(byteCount: Int(packet.pointee.size), tick: tick, shown: shown)
-    let second = table.ticksPerSecond
+    noteHole(before: tick, times, number)
+    unsafe times.table.append(byteCount: Int(packet.pointee.size), tick: tick, shown: shown)
+    let second = times.table.ticksPerSecond
     let duration = unsafe min(packet.pointee.duration, Int64(second))
     // Pictures of a hole may be shown days after they are decoded.
     let ahead = min(shown - tick, Int64(second))
-    let handed = clock.hand(tick, duration, perSecond: second, first: shown - ahead)
+    let handed = times.clock.hand(tick, duration, perSecond: second, first: shown - ahead)
     unsafe packet.pointee.dts = handed
     unsafe packet.pointee.pts = handed + ahead
     unsafe packet.pointee.duration = duration
-    times[number] = (table, clock)
+    times.length = duration
+    self.times[number] = times
+  }
+
+  /// PCM of a MOV has no times: a hole in it is closed, which is said.
+  private mutating func noteHole(before tick: Int64, _ times: CopiedTimes, _ number: Int) {
+    guard times.isPCM, let last = times.table.lastTick else { return }
+    let hole = Double(tick - last - times.length) / Double(times.table.ticksPerSecond)
+    guard hole > 0.1 else { return }
+    contents.notes.append(
+      "the sound of stream \(number) of the copy has a hole of \(Int(hole * 1000)) ms, which PCM in this "
+        + "container cannot hold: sound behind it is early; copy into .mkv")
   }
 }

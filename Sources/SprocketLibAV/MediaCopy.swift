@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketTimes
 
 /// What a file holds, found by reading all of it without decoding.
 public struct MediaContents: Sendable {
@@ -62,15 +63,26 @@ public struct MediaContents: Sendable {
   public var reachesStart = false
 }
 
+/// Times of a stream of a copy.
+struct CopiedTimes {
+  var table: SampleTable
+  var clock = LibraryClock()
+  /// Its samples have no times of their own: a hole is closed.
+  let isPCM: Bool
+  /// Of the last packet, in ticks.
+  var length: Int64 = 0
+}
+
 /// Reads a media file packet by packet, and writes the packets into another one, as they are.
 @safe
 public struct MediaCopy: ~Copyable {
   var media: OpenedMedia
   let packet: Owned<AVPacket>
+  private let path: String
   private let isInterrupted: @Sendable () -> Bool
   /// By stream of the copy, for a MOV or MP4: when its packets are decoded and shown, and what the library
   /// was handed.
-  var times: [Int: (table: SampleTable, clock: LibraryClock)] = [:]
+  var times: [Int: CopiedTimes] = [:]
   /// By stream: when the first packet is shown, of those that do not say when they are decoded, and how many
   /// came.
   var undecoded: [Int: (first: Int64, count: Int64)] = [:]
@@ -99,12 +111,12 @@ public struct MediaCopy: ~Copyable {
     contents.missingByteCount = media.missingByteCount()
     unsafe self.packet = unsafe packet
     self.media = media
-    self.isInterrupted = isInterrupted
+    (self.path, self.isInterrupted) = (path, isInterrupted)
   }
 
   /// Goes back to the beginning.
   mutating func reopen() throws(MediaError) {
-    media = try OpenedMedia(media.path, .any, isInterrupted: isInterrupted)
+    media = try OpenedMedia(path, .any, isInterrupted: isInterrupted)
   }
 
   /// Reads to the end, or to what cannot be read; `contents` has then all that is there.
@@ -143,7 +155,7 @@ public struct MediaCopy: ~Copyable {
     var (zero, start) = begin(from: from, until: end)
     let asked = zero.clampedSum(from)
     let last = end == .max ? end : zero.clampedSum(end)
-    while true {
+    while contents.failure == nil {
       do throws(MediaError) {
         guard unsafe try media.read(into: packet.pointer) else { break }
       } catch {
@@ -186,10 +198,14 @@ public struct MediaCopy: ~Copyable {
   /// A table for each stream of a copy.
   private mutating func prepareTimes(_ copy: UnsafeMutablePointer<AVFormatContext>) {
     for number in unsafe 0..<Int(copy.pointee.nb_streams) {
-      guard let base = unsafe copy.pointee.streams[number]?.pointee.time_base, base.num == 1 else {
-        continue
-      }
-      times[number] = (SampleTable(ticksPerSecond: base.den), LibraryClock())
+      guard let stream = unsafe copy.pointee.streams[number],
+        case let base = unsafe stream.pointee.time_base, base.num == 1
+      else { continue }
+      // The library counts samples of sound that have a size each, whatever their times are.
+      let isPCM =
+        unsafe libav.av_get_exact_bits_per_sample(stream.pointee.codecpar.pointee.codec_id) > 0
+        && stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+      times[number] = CopiedTimes(table: SampleTable(ticksPerSecond: base.den), isPCM: isPCM)
     }
   }
 
@@ -197,9 +213,11 @@ public struct MediaCopy: ~Copyable {
   /// there. All of a file begins with whatever comes first in it.
   private mutating func begin(from: Int64, until end: Int64) -> (zero: Int64, start: Int64) {
     let said = unsafe media.context.pointee.start_time
-    let first =
+    let time =
       said == SPROCKET_AV_NOPTS_VALUE
       ? 0 : nanoseconds(said, of: AVRational(num: 1, den: 1_000_000))
+    // Such a file begins at 0, see ``TimeGate``.
+    let first = abs(max(time, -.max)) > TimeGate.latestStart ? 0 : time
     guard from > 0 || end < .max else { return (first, first) }
     let zero = firstPicture() ?? first
     guard from > 0 else { return (zero, first) }
@@ -211,9 +229,11 @@ public struct MediaCopy: ~Copyable {
   /// The index that the library wrote, with the times that it could not be handed.
   private func retimed(_ index: [UInt8]) -> [UInt8] {
     guard times.values.contains(where: \.clock.isShifted) else { return index }
-    let tables = times.sorted { $0.key < $1.key }.map { _, times in
+    let count = (times.keys.max() ?? -1) + 1
+    let tables = (0..<count).map { number -> SampleTable? in
+      guard let times = times[number], !times.isPCM else { return nil }
       var table = times.table
-      table.close(nominal: nil)
+      table.close(nominal: times.length > 0 ? UInt64(times.length) : nil)
       return table
     }
     return MovieIndex.retime(index, tables: tables)

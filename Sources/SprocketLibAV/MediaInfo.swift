@@ -32,6 +32,8 @@ public struct MediaInfo: Sendable {
   public let frameCount: Int?
   /// As the file's header says; `nil` if unknown.
   public let durationNanoseconds: Int64?
+  /// What the file says of itself, by the library's names: title, make, date and so on.
+  public let tags: [String: String]
   /// Whether the file has times. Encoded video without a container has none; the library makes them up.
   public let hasTimes: Bool
   /// Whether there is sound beside the video.
@@ -69,6 +71,7 @@ public struct MediaInfo: Sendable {
     frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }
     frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
     durationNanoseconds = demuxer.durationNanoseconds
+    tags = demuxer.tags
     hasTimes = demuxer.hasTimes
     hasSound = !demuxer.soundStreams.isEmpty
     missingByteCount = demuxer.missingByteCount()

@@ -5,7 +5,7 @@
 /// 14496-12, section 8.
 struct MovieIndex {
   private var bytes: [UInt8] = []
-  private let tables: [SampleTable]
+  private let tables: [SampleTable?]
   /// By what the ticks of each track are divided.
   private let divisors: [UInt64]
   /// Sizes and places of the samples are those of the source.
@@ -32,9 +32,9 @@ struct MovieIndex {
     return index.bytes
   }
 
-  /// The index that libavformat wrote of a whole file, with the times of these tables, one for each track;
-  /// `index` as it is where it is none.
-  static func retime(_ index: [UInt8], tables: [SampleTable]) -> [UInt8] {
+  /// The index that libavformat wrote of a whole file, with the times of these tables, one for each track, or
+  /// `nil` for one that stays as it is; `index` as it is where it is none.
+  static func retime(_ index: [UInt8], tables: [SampleTable?]) -> [UInt8] {
     // The index may have something before it: the end of `mdat`.
     guard let start = position(ofIndexIn: index) else { return index }
     var new = MovieIndex(tables: tables, keepsPlaces: true)
@@ -60,9 +60,9 @@ struct MovieIndex {
     return nil
   }
 
-  private init(tables: [SampleTable], keepsPlaces: Bool = false) {
+  private init(tables: [SampleTable?], keepsPlaces: Bool = false) {
     (self.tables, self.keepsPlaces) = (tables, keepsPlaces)
-    divisors = tables.map(\.divisor)
+    divisors = tables.map { $0?.divisor ?? 1 }
   }
 
   /// Of a track, in ticks of the movie's own clock; rounded up, since players end where it says.
@@ -78,11 +78,13 @@ struct MovieIndex {
   private mutating func copy(_ atom: Atom, of source: Span<UInt8>, _ track: Int?) {
     if atom.is("mvex") { return }  // It says that fragments follow.
     if atom.is("mvhd") {
-      let duration = tables.map { movieDuration($0) }.max() ?? 0
+      let duration = max(
+        tables.compactMap { $0.map(movieDuration) }.max() ?? 0,
+        keepsPlaces ? self.duration(of: atom, in: source) : 0)
       return copyHeader(atom, of: source, duration: duration, words: 1)
     }
-    if let track {
-      let (table, divisor) = (tables[track], divisors[track])
+    if let track, let table = tables[track] {
+      let divisor = divisors[track]
       // Tables without samples are replaced.
       let replaced =
         keepsPlaces
@@ -117,9 +119,9 @@ struct MovieIndex {
       copy(child, of: source, track)
       at = child.range.upperBound
     }
-    if atom.is("stbl"), let track {
-      appendTimes(tables[track], divisors[track])
-      if !keepsPlaces { appendPlaces(tables[track]) }
+    if atom.is("stbl"), let track, let table = tables[track] {
+      appendTimes(table, divisors[track])
+      if !keepsPlaces { appendPlaces(table) }
     }
     end(start)
   }
@@ -242,6 +244,14 @@ struct MovieIndex {
     append(version << 24)
     append(UInt32(count))
     return start
+  }
+
+  /// What a movie's header says, in ticks of its clock.
+  private func duration(of header: Atom, in source: Span<UInt8>) -> UInt64 {
+    let start = header.contents.lowerBound
+    guard header.contents.count >= 32 else { return 0 }
+    guard source[start] == 1 else { return UInt64(Atom.word(source, start + 16)) }
+    return UInt64(Atom.word(source, start + 24)) << 32 | UInt64(Atom.word(source, start + 28))
   }
 
   private func timeScale(

@@ -21,11 +21,16 @@ extension Muxer {
       // An encoder that does not say when a picture is decoded keeps the order.
       let keepsOrder = unsafe packet.pointee.dts == SPROCKET_AV_NOPTS_VALUE
       // The library takes no picture that is shown before it is decoded. It shifts the time of decoding
-      // itself, as `delay` does here.
+      // itself, by what the first picture is shown later than it is decoded. Another encoder may say that its
+      // first picture is decoded before the last one of the encoder before.
       let decoded = unsafe keepsOrder ? shown : packet.pointee.dts + firstTick
       let delay = container.isQuickTime ? delay ?? shown - decoded : 0
-      self.delay = delay
-      let tick = decoded + delay
+      let firstDelay = firstDelay ?? delay
+      (self.delay, self.firstDelay) = (delay, firstDelay)
+      let tick =
+        container.isQuickTime
+        ? max(decoded + delay, pictureTick.map { $0 + 1 } ?? .min)
+        : min(shown, max(decoded, pictureTick ?? .min))
       if let start = fragmentStart,
         tick - start >= fragmentTicks
           || picture?.pendingCount ?? 0 >= Self.fragmentPictures
@@ -34,11 +39,11 @@ extension Muxer {
       }
       try makeRoom()
       if fragmentStart == nil { fragmentStart = tick }
-      let (handed, length) = hand(decoded, gap, stream: 0)
+      let (handed, length) = hand(tick, gap, stream: 0)
       unsafe packet.pointee.stream_index = 0
       unsafe packet.pointee.duration = length
-      unsafe packet.pointee.pts = handed + (shown - decoded)
-      unsafe packet.pointee.dts = handed
+      unsafe packet.pointee.dts = handed - firstDelay
+      unsafe packet.pointee.pts = max(handed - firstDelay, handed + shown - tick)
       unsafe picture?.append(
         byteCount: Int(packet.pointee.size), tick: tick, shown: shown,
         isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)

@@ -56,15 +56,19 @@ extension Muxer {
     }
   }
 
-  /// The pictures that follow come from another encoder with the same settings, whose tick 0 is `tick`. Those
-  /// of the one before must have been written.
-  public mutating func goOn(with encoder: VideoEncoder, from tick: Int64) throws(MuxerError) {
+  /// No more pictures come from the encoder; those that it had were written.
+  public mutating func endEncoder() throws(MuxerError) {
     try flush()
+    encoder = nil
+  }
+
+  /// The pictures that follow come from another encoder with the same settings, whose tick 0 is `tick`.
+  public mutating func goOn(with encoder: VideoEncoder, from tick: Int64) {
     (self.encoder, firstTick, delay) = (encoder, tick, nil)
   }
 
-  /// Leaves out so many whole seconds of a track's silence. The file stores one fragment's length of PCM and
-  /// refers to it again and again; of all else it has nothing there.
+  /// Leaves out so many whole seconds of a track's silence. A MOV stores one fragment's length of PCM and
+  /// refers to it again and again; of all else a file has nothing there.
   public mutating func skip(seconds: Int64, ofTrack track: Int) throws(MuxerError) {
     guard seconds > 0 else { return }
     let format = sounds[track].format
@@ -79,12 +83,20 @@ extension Muxer {
       sounds[track].table.leaveOut(samples: samples)
       return
     }
-    let first = min(samples, fragmentSamples(format))
-    let zeros = [UInt8](repeating: 0, count: first * format.sampleBytes)
-    try write(audio: zeros.span, track: track)
-    try flush()
-    samples -= first
-    sounds[track].table.repeatLastChunk(samples: samples)
+    if sounds[track].zeros == nil {
+      let first = min(samples, fragmentSamples(format))
+      let zeros = [UInt8](repeating: 0, count: first * format.sampleBytes)
+      try write(audio: zeros.span, track: track)
+      try flush()
+      sounds[track].zeros = sounds[track].table.lastChunk
+      samples -= first
+    }
+    // Of more samples than an index counts there is none.
+    if let zeros = sounds[track].zeros, sounds[track].table.fitsIndex {
+      sounds[track].table.append(chunk: zeros, samples: samples)
+    } else {
+      sounds[track].table.leaveOut(samples: samples)
+    }
     sounds[track].durable += UInt64(samples)
   }
 }

@@ -47,6 +47,8 @@ public struct Muxer: ~Copyable {
   var clocks: [LibraryClock]
   /// Ticks by which pictures are decoded later than the encoder says, so that the first is at 0.
   var delay: Int64?
+  /// The same of the file's first encoder, which the library goes by.
+  var firstDelay: Int64?
   var fragmentStart: Int64?
   /// Bytes of the fragment under way.
   var pendingBytes = 0

@@ -131,7 +131,10 @@ struct OpenedMedia: ~Copyable {
     let most = TimeGate.longestGap / 1_000_000_000 * Int64(AV_TIME_BASE)
     let duration = unsafe context.pointee.duration
     let wraps = unsafe (0..<Int(context.pointee.nb_streams)).contains { index in
-      unsafe turn(of: context.pointee.streams[index]!) != nil
+      guard let stream = unsafe context.pointee.streams[index], unsafe isTimed(stream) else {
+        return false
+      }
+      return unsafe turn(of: stream) != nil
     }
     return !hasJumps && !wraps && (duration == SPROCKET_AV_NOPTS_VALUE || duration < most)
   }
@@ -155,14 +158,18 @@ struct OpenedMedia: ~Copyable {
     return unsafe wideNanoseconds(1 << Int64(bits), of: stream.pointee.time_base)
   }
 
+  /// Whether a stream is pictures or sound; covers and fonts have no times.
+  private func isTimed(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    let kind = unsafe stream.pointee.codecpar.pointee.codec_type
+    return unsafe (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO)
+      && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+  }
+
   /// Gives a packet the times that the gate made of its own.
   private mutating func passTimes(of packet: UnsafeMutablePointer<AVPacket>) {
     let number = unsafe Int(packet.pointee.stream_index)
     guard let stream = unsafe context.pointee.streams[number] else { return }
-    let kind = unsafe stream.pointee.codecpar.pointee.codec_type
-    let isTimed =
-      unsafe (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO)
-      && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+    let isTimed = unsafe isTimed(stream)
     let base = unsafe stream.pointee.time_base
     let (pts, dts) = unsafe (packet.pointee.pts, packet.pointee.dts)
     let none = SPROCKET_AV_NOPTS_VALUE

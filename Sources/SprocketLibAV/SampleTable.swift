@@ -106,13 +106,18 @@ struct SampleTable {
     return start
   }
 
-  /// Adds samples that lie where those of the last chunk do; it is repeated as often as needed.
-  mutating func repeatLastChunk(samples: Int) {
-    guard let offset = offsets.last, let most = chunks.last?.value, most > 0 else { return }
+  /// Where the last chunk is, and how many samples it has.
+  var lastChunk: (offset: UInt64, count: UInt32)? {
+    guard let offset = offsets.last, let run = chunks.last, run.value > 0 else { return nil }
+    return (offset, run.value)
+  }
+
+  /// Adds samples that lie where those of a chunk do; it is repeated as often as needed.
+  mutating func append(chunk: (offset: UInt64, count: UInt32), samples: Int) {
     var left = samples
     while left > 0 {
-      let next = min(left, Int(most))
-      offsets.append(offset)
+      let next = min(left, Int(chunk.count))
+      offsets.append(chunk.offset)
       Self.append(UInt32(next), to: &chunks)
       left -= next
     }
@@ -134,7 +139,8 @@ struct SampleTable {
     if sampleBytes > 0 { durations = [Run(count: UInt32(clamping: count), value: 1)] }
     guard let last = lastTick else { return }
     lastTick = nil
-    let length = Int64(nominal ?? max(lastGap, 1))
+    // Without a nominal length as long as the one before, but not as a hole.
+    let length = Int64(nominal ?? min(max(lastGap, 1), UInt64(ticksPerSecond)))
     appendDuration(UInt64(max(1, lastShown - last + length)))
   }
 

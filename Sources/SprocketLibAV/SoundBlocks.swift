@@ -12,6 +12,8 @@ struct SoundBlocks {
   var lastLength: Int64 = 0
   /// Of the samples that the library was handed.
   var table: SampleTable
+  /// A chunk of silence in the file, where it has one.
+  var zeros: (offset: UInt64, count: UInt32)?
   /// How many of the first samples the output took.
   var durable: UInt64 = 0
   /// The beginning of the next block.

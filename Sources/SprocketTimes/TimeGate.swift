@@ -42,6 +42,9 @@ public struct TimeGate: Sendable {
 
   /// Largest absolute value of a time that is given out, 146 years. Larger: sums of two overflow.
   public static let limit: Int64 = 1 << 62
+  /// Latest time at which a file begins, 10 years below the limit: so much is left for what follows. Wall
+  /// clocks get there in 2106.
+  public static let latestStart: Int64 = limit - 3653 * 86_400 * second
   /// Longest gap that is kept, 24 days: so many milliseconds fit into 31 bits, and containers hold them.
   /// Larger: damaged times leave longer holes.
   public static let longestGap: Int64 = 24 * 86_400 * second
@@ -91,8 +94,7 @@ public struct TimeGate: Sendable {
     let bound = Int128(turn == nil ? Self.longestGap : Self.longestGapOfWrappingClock)
     guard let newest else {
       let stream = Stream(epoch: 0, offset: 0, input: time, output: .min, length: 0)
-      // Half of the limit is left for what follows.
-      guard abs(time) <= Int128(Self.limit / 2) else {
+      guard abs(time) <= Int128(Self.latestStart) else {
         return start(time, length, stream, number, from: 0)
       }
       newest = time

@@ -247,7 +247,8 @@ def test_stills_that_exist_are_kept_unless_overwrite_is_given(mjpeg, tmp_path):
 def test_a_run_without_a_still_keeps_those_of_the_earlier_run(tmp_path):
     run = ["run", "--source", "scene", "--size", "64x48", "--frames", 5, "--stills", tmp_path / "stills"]
     sprocket(*run)
-    result = sprocket(*run, "--source-set", "corrupt=1", "--overwrite")
+    result = sprocket(*run, "--source-set", "corrupt=1", "--overwrite", check=False)
+    assert result.returncode == 1 and "5 corrupt" in result.errors
     assert "no frame came" in result.errors and len(os.listdir(tmp_path / "stills")) == 5
 
 

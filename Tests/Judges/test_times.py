@@ -4,6 +4,7 @@ Sources are made by ffmpeg, whose `setts` writes any time into a packet.
 """
 import subprocess
 
+import numpy as np
 import pytest
 
 from program import LIMIT, sprocket
@@ -207,3 +208,84 @@ def test_a_gap_in_sound_takes_no_room(tmp_path):
         assert abs(times[50] - 50_400) < 0.05, times[48:52]
         found = durations(target)
         assert abs(found["audio"] - found["video"]) < 0.2, found
+
+
+@pytest.fixture(scope="module")
+def holed(tmp_path_factory):
+    """Pictures with a hole of 20 s, and PCM with the same."""
+    folder = tmp_path_factory.mktemp("holed")
+    part = make(folder / "part.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-f", "lavfi", "-i",
+                "sine=d=2:r=48000", "-c:v", "mjpeg", "-c:a", "pcm_s16le", "-f", "matroska")
+    (folder / "list").write_text(f"file '{part}'\nduration 22\nfile '{part}'\n")
+    return make(folder / "in.mkv", "-f", "concat", "-safe", 0, "-i", folder / "list", "-c", "copy", "-f",
+                "matroska")
+
+
+def samples(path):
+    """The sound as ffmpeg decodes it, mono, 16 bits."""
+    data = subprocess.run([
+        "ffmpeg", "-v", "error", "-i",
+        str(path), "-map", "0:a", "-af", "aresample=async=1:first_pts=0", "-ac", "1", "-f", "s16le", "-"
+    ],
+                          capture_output=True,
+                          check=True,
+                          timeout=LIMIT).stdout
+    return np.frombuffer(data, np.int16).astype(float)
+
+
+def is_loud(sound, second):
+    part = sound[int((second + 0.1) * 48_000):int((second + 0.4) * 48_000)]
+    return len(part) > 1000 and np.abs(part).mean() > 500
+
+
+def test_a_copy_of_pcm_behind_a_stall_of_the_pictures_is_whole(tmp_path):
+    """Pictures pause for 3 s while sound goes on: the copy's samples are those of the source."""
+    source = tmp_path / "in.mkv"
+    make(source, "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=6", "-f", "lavfi", "-i", "sine=d=6:r=48000",
+         "-vf", r"select=not(between(t\,1\,4))", "-fps_mode", "passthrough", "-c:v", "mjpeg", "-c:a",
+         "pcm_s16le", "-f", "matroska")
+    first, copy = tmp_path / "first.mov", tmp_path / "copy.mov"
+    sprocket("run", "--source", f"file:{source}", "--microphone", f"file:{source}", "--movie", first,
+             "--quiet")
+    sprocket("export", first, copy, "--copy", "--quiet")
+    near(shown(copy), shown(source), 0.001)
+    assert np.array_equal(samples(copy), samples(first)) and len(samples(copy)) > 5.9 * 48_000
+
+
+@pytest.mark.parametrize("options",
+                         [["--codec", "h264"], ["--rate", "25"], ["--codec", "mjpeg"], ["--codec", "hevc"]],
+                         ids=lambda options: options[-1])
+def test_sound_stays_with_its_pictures_behind_a_hole(holed, options, tmp_path):
+    for ending in ("mp4", "mkv"):
+        target = tmp_path / f"out.{ending}"
+        sprocket("export", holed, target, "--quiet", "--overwrite", *options)
+        sound = samples(target)
+        assert [is_loud(sound, second) for second in (0.5, 1.5, 4, 12, 20, 22.5, 23.3)
+                ] == [True, True, False, False, False, True, True], (ending, options)
+
+
+def test_a_copy_of_standard_input_is_whole(holed, tmp_path):
+    film = make(tmp_path / "a.ts", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=3", "-c:v", "libx264", "-g",
+                25, "-pix_fmt", "yuv420p", "-f", "mpegts")
+    target = tmp_path / "out.mkv"
+    with open(film, "rb") as file:
+        sprocket("export", "-", target, "--copy", "--to", "2s", "--quiet", stdin=file)
+    assert 50 <= len(shown(target)) <= 54
+    sprocket("export", "-", target, "--copy", "--quiet", "--overwrite", input=film.read_bytes())
+    assert len(shown(target)) == 75
+
+
+@pytest.mark.parametrize(
+    "tag", ["creation_time=2300-01-01T00:00:00Z", "timecode=01:00:00:00", "comment=" + "x" * 70_000],
+    ids=["date", "timecode", "long"])
+def test_no_tag_breaks_an_export(tag, tmp_path):
+    source = make(tmp_path / "in.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=3", "-c:v", "libx264",
+                  "-pix_fmt", "yuv420p", "-metadata", tag)
+    target = tmp_path / "out.mp4"
+    sprocket("export", source, target, "--from", "1s", "--quiet")
+    assert len(shown(target)) == 50
+    complaint = subprocess.run(["ffmpeg", "-v", "error", "-i", target, "-f", "null", "-"],
+                               capture_output=True,
+                               check=True,
+                               timeout=LIMIT).stderr
+    assert complaint == b""

@@ -1,10 +1,13 @@
 """What a file has, and what becomes of it: tracks, colour, fields, pictures that are not read."""
+import io
 import json
 import struct
 import subprocess
 
 import numpy as np
 import pytest
+from foxglove_schemas_protobuf.CompressedImage_pb2 import CompressedImage
+from mcap.writer import Writer
 from PIL import Image
 
 from program import LIMIT, sprocket
@@ -260,3 +263,90 @@ def test_a_folder_has_all_pictures_that_are_read_alone(tmp_path):
              tmp_path / "{n}.dng", "--quiet")
     result = sprocket("run", "--source", f"file:{tmp_path}", "--null")
     assert "produced 5 frames" in result.errors, result.errors
+
+
+def jpeg_of(value):
+    data = io.BytesIO()
+    Image.new("RGB", (64, 48), (value, 80, 120)).save(data, "JPEG")
+    return data.getvalue()
+
+
+STAMP = 1_700_000_000_000_000_000
+
+
+def cdr(stamp, *fields):
+    """A message of ROS 2 with a header: numbers of 32 bits, texts, and bytes last."""
+    data = bytearray(struct.pack("<iI", stamp // 10**9, stamp % 10**9))
+    for field in ("camera", *fields):
+        if isinstance(field, str):
+            field = field.encode() + b"\0"
+        if isinstance(field, bool):
+            data += bytes([field])
+            continue
+        data += bytes(-len(data) % 4)
+        data += struct.pack("<I", field) if isinstance(field, int) else struct.pack("<I", len(field)) + field
+    return b"\0\1\0\0" + bytes(data)
+
+
+def messages(kind):
+    """(schema, encoding, ten messages taken 40 ms apart)"""
+    if kind == "foxglove":
+        found = []
+        for number in range(10):
+            message = CompressedImage(data=jpeg_of(number * 20), format="jpeg", frame_id="camera")
+            message.timestamp.FromNanoseconds(STAMP + number * 40_000_000)
+            found.append(message.SerializeToString())
+        return "foxglove.CompressedImage", "protobuf", found
+    times = [STAMP + number * 40_000_000 for number in range(10)]
+    if kind == "ros compressed":
+        return "sensor_msgs/msg/CompressedImage", "cdr", [
+            cdr(time, "rgb8; jpeg compressed bgr8", jpeg_of(20 * number)) for number, time in enumerate(times)
+        ]
+    return "sensor_msgs/msg/Image", "cdr", [
+        cdr(time, 48, 64, "rgb8", False, 64 * 3,
+            bytes([20 * number, 80, 120]) * (64 * 48)) for number, time in enumerate(times)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["foxglove", "ros compressed", "ros raw"])
+def test_messages_of_other_programs_have_their_own_times(kind, tmp_path):
+    schema, encoding, all_messages = messages(kind)
+    path = tmp_path / "jitter.mcap"
+    with open(path, "wb") as file:
+        writer = Writer(file)
+        writer.start()
+        number = writer.register_schema(schema, "ros2msg" if encoding == "cdr" else "protobuf", b"x")
+        channel = writer.register_channel("/camera", encoding, number)
+        for index, message in enumerate(all_messages):
+            logged = STAMP + index // 5 * 200_000_000 + index % 5 * 1_000
+            writer.add_message(channel, logged, message, logged)
+        writer.finish()
+    for stamped, step in (False, None), (True, 40_000_000):
+        sprocket("run", "--source", f"replay:{path}", "--source-set", f"stamped={str(stamped).lower()}",
+                 "--reports", tmp_path / "r.jsonl", "--pipe", "rgb", "--quiet", "--overwrite")
+        times = [json.loads(line)["captured_ns"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+        assert len(times) == 10
+        assert step is None or times == [STAMP + number * step for number in range(10)]
+    pixels = sprocket("run", "--source", f"replay:{path}", "--pipe", "rgb", "--quiet").stdout
+    reds = np.frombuffer(pixels, np.uint8).reshape(10, 48, 64, 3)[:, :, :, 0].mean(axis=(1, 2))
+    assert np.abs(reds - np.arange(10) * 20).max() < 3
+
+
+def test_tags_survive_an_encode(tmp_path):
+    source = make(tmp_path / "in.mov", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=4", "-c:v", "libx264",
+                  "-pix_fmt", "yuv420p", "-metadata", "creation_time=2024-05-06T07:08:09Z", "-metadata",
+                  "title=A title", "-metadata", "make=Maker", "-metadata", "location=+48.1+011.5/",
+                  "-movflags", "use_metadata_tags")
+    for ending in "mov", "mp4", "mkv":
+        target = tmp_path / f"out.{ending}"
+        sprocket("export", source, target, "--from", "2s", "--quiet")
+        text = subprocess.run(
+            ["ffprobe", "-v", "error", "-show_entries", "format_tags", "-of", "json",
+             str(target)],
+            capture_output=True,
+            check=True,
+            timeout=LIMIT).stdout
+        tags = {key.lower(): value for key, value in json.loads(text)["format"]["tags"].items()}
+        assert (tags["title"], tags["make"]) == ("A title",
+                                                 "Maker") and tags["location"].startswith("+48.1"), tags
+        assert tags["creation_time"].startswith("2024-05-06T07:08:11"), tags

@@ -28,7 +28,7 @@ extension Rules {
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem"],
     "SprocketSources": [
       "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
-      "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketV4L2",
+      "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketTimes", "SprocketV4L2",
     ],
     "SprocketScene": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketPixels", "SprocketYUV",

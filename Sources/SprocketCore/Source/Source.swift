@@ -70,6 +70,9 @@ public struct SourceDescription: Sendable {
   public var controls: ControlPort?
   /// A sentence that the user should know before the run.
   public var note: String?
+  /// What a file says of itself by FFmpeg's names, such as `title`, `make` and `creation_time`: movies that
+  /// are made of it keep it.
+  public var tags: [String: String] = [:]
 
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,

@@ -16,7 +16,9 @@ extension SourcePump {
     record.epoch = epoch.index
     record.isDiscontinuity = isFirst
     record.captured = frame.captured
-    lastGap = lastCaptured.map { frame.captured.nanoseconds.clampedSum(-$0.nanoseconds) } ?? 0
+    // Anyone's source may give any time.
+    lastGap =
+      lastCaptured.map { frame.captured.nanoseconds.clampedSum(-max($0.nanoseconds, -.max)) } ?? 0
     lastCaptured = frame.captured
     for sound in sounds { sound.advance(to: frame.captured.nanoseconds) }
     record.capturePoint = frame.capturePoint

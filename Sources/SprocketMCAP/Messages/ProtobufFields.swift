@@ -3,6 +3,7 @@
 package struct ProtobufFields {
   package enum Value {
     case fixed32(UInt32)
+    case varint(UInt64)
     /// Of the message's bytes.
     case bytes(Range<Int>)
     case other
@@ -27,7 +28,7 @@ package struct ProtobufFields {
 
   private mutating func value(_ type: UInt64, _ bytes: Span<UInt8>) -> Value? {
     switch type {
-    case 0: return varint(bytes).map { _ in .other }
+    case 0: return varint(bytes).map { .varint($0) }
     case 1:
       position += 8
       return .other

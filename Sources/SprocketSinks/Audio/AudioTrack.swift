@@ -47,6 +47,8 @@ final class AudioTrack {
   private var place: (segment: UInt32, number: UInt64, fed: Int64)?
   /// What the resampler was fed and did not give out yet.
   var pending = PendingSound()
+  /// Samples that were given out when the last one of the device was.
+  private var soundEnd: Int64 = 0
   /// The last sample that was taken is the device's.
   var endsInSound = false
   var correction: AudioCorrection?
@@ -93,47 +95,56 @@ final class AudioTrack {
 
   /// Gives out all samples up to `time` that are known by `deadline` (nanoseconds of the monotonic clock;
   /// 0: does not wait). What is missing is silence as soon as that is known, and for live sound two
-  /// seconds after its time. Silence behind the time `hole` is not given out but left out by `skip`, in whole
-  /// seconds, as far as nothing is heard there; the rest of a second is silence.
+  /// seconds after its time. In the time `hole`, and a second behind the last sound, silence is not given out
+  /// but left out by `skip`, in whole seconds; the rest of a second is silence.
   func take(
-    upTo time: Int64, deadline: Int64, hole: Int64 = .max,
+    upTo time: Int64, deadline: Int64, hole: Range<Int64>? = nil,
     skip: (Int64) throws(RunError) -> Void = { (_) throws(RunError) in },
     emit: (Span<UInt8>) throws(RunError) -> Void
   ) throws(RunError) {
     let target = sample(at: time)
-    let skipped = hole == .max ? Int64.max : sample(at: hole)
+    let skipEnd = hole.map { $0.upperBound == .max ? .max : sample(at: $0.upperBound) } ?? 0
     while emitted < target {
+      let skipStart = skipStart(in: hole)
       switch piece(until: deadline) {
-      case let piece? where piece.kind == .silence && emitted >= skipped:
-        let seconds = try leaveOut(piece, to: target, skip)
-        if seconds == 0 { try pass(piece, to: target, emit) }
       case let piece? where piece.kind == .silence:
-        try pass(piece, to: min(target, max(skipped, emitted + 1)), emit)
-      case let piece?: try pass(piece, to: target, emit)
+        if emitted >= skipStart, try leaveOut(piece, to: min(target, skipEnd), skip) { continue }
+        try pass(piece, to: emitted < skipStart ? min(target, skipStart) : target, emit)
+      case let piece?:
+        try pass(piece, to: target, emit)
+        soundEnd = emitted
       case nil:
         let limit =
           reader.hasEnded
           ? target : reader.isLive ? sample(at: time.clampedSum(-Self.patience)) : 0
-        if limit > skipped, emitted >= skipped {
-          let rest = AudioPiece(kind: .silence, count: .max)
-          guard try leaveOut(rest, to: limit, skip) == 0 else { continue }
-          // Live, the rest of a second waits until it is one, or until a picture comes.
-          guard reader.hasEnded else { return }
-        }
         guard emitted < limit else { return }
-        try passSilence(to: emitted < skipped ? min(limit, skipped) : limit, emit)
+        if emitted >= skipStart {
+          let rest = AudioPiece(kind: .silence, count: .max)
+          if try leaveOut(rest, to: min(limit, skipEnd), skip) { continue }
+          // Live, the rest of a second waits until it is one, or until a picture comes.
+          guard reader.hasEnded || emitted >= skipEnd else { return }
+        }
+        try passSilence(to: emitted < skipStart ? min(limit, skipStart) : limit, emit)
       }
     }
   }
 
-  /// Leaves out whole seconds of silence, but the last one: what a resampler holds is silence then, and
-  /// stays. Returns their number.
+  /// The sample from which silence may be left out: what encoders and a resampler hold is silence then.
+  private func skipStart(in hole: Range<Int64>?) -> Int64 {
+    guard let hole else { return .max }
+    return max(sample(at: hole.lowerBound), soundEnd + Int64(format.rate))
+  }
+
+  /// Whether all samples up to a time were given out.
+  func hasReached(_ time: Int64) -> Bool { emitted >= sample(at: time) }
+
+  /// Leaves out whole seconds of silence, but the last one; false where there is none.
   private func leaveOut(
     _ piece: AudioPiece, to target: Int64, _ skip: (Int64) throws(RunError) -> Void
-  ) throws(RunError) -> Int64 {
+  ) throws(RunError) -> Bool {
     let (rate, fedRate) = (Int64(format.rate), Int64(reader.format.rate))
     let seconds = min(Int64(piece.count) / fedRate, (target - emitted) / rate) - 1
-    guard seconds > 0 else { return 0 }
+    guard seconds > 0 else { return false }
     try skip(seconds)
     emitted += seconds * rate
     fed += seconds * fedRate
@@ -141,21 +152,22 @@ final class AudioTrack {
     silence += UInt64(seconds * fedRate)
     correction?.fedBefore += seconds * fedRate
     updates = max(updates, emitted / (rate / Int64(AudioCorrection.updatesPerSecond)) + 1)
-    return seconds
+    return true
   }
 
   /// Ends the track at the sample that is nearest to `time`, which is not before that of the last `take`.
   /// What is not known by `deadline` is silence. `hole` and `skip` are those of `take`.
   func finish(
-    at time: Int64, deadline: Int64, hole: Int64 = .max,
+    at time: Int64, deadline: Int64, hole: Range<Int64>? = nil,
     skip: (Int64) throws(RunError) -> Void = { (_) throws(RunError) in },
     emit: (Span<UInt8>) throws(RunError) -> Void
   ) throws(RunError) {
     try take(upTo: time, deadline: deadline, hole: hole, skip: skip, emit: emit)
     let target = sample(at: time)
-    if hole < .max {
-      try passSilence(to: min(target, sample(at: hole)), emit)
-      _ = try leaveOut(AudioPiece(kind: .silence, count: .max), to: target, skip)
+    if let hole {
+      try passSilence(to: min(target, skipStart(in: hole)), emit)
+      let end = hole.upperBound == .max ? target : min(target, sample(at: hole.upperBound))
+      _ = try leaveOut(AudioPiece(kind: .silence, count: .max), to: end, skip)
     }
     try passSilence(to: target, emit)
     reader.fileEnd = endsInSound ? time : nil

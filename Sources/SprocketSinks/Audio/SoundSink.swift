@@ -47,7 +47,7 @@ public final class SoundSink: AudioSink {
       let description = tap.description
       try file.begin(
         track.format, microphone: description.name,
-        tags: Timestamp(nanoseconds: start, clock: description.clock).movieTags)
+        tags: Timestamp(nanoseconds: start, clock: description.clock).movieTags())
       try write(track, isLive: description.isLive)
       try file.finish()
     } catch {

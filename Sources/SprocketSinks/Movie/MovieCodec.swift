@@ -129,6 +129,9 @@ final class MovieEncoding {
   /// What pictures lose, as sentences for a user.
   private(set) var losses: [String] = []
 
+  /// Statistics are written, or read, of all pictures.
+  var isOfTwoPasses: Bool { settings.pass > 0 }
+
   /// Pictures are cut to even sizes.
   var cuts: Bool { description.width % 2 != 0 || description.height % 2 != 0 }
 

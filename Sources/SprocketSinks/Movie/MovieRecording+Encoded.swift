@@ -7,6 +7,7 @@ internal import SprocketPixels
 extension MovieRecording {
   /// The next pictures have that format.
   func take(pictures image: PixelFormat) throws(RunError) {
+    self.image = image
     do throws(EncoderError) { try encoder?.take(image) } catch { throw fail(.encoder(error)) }
   }
 
@@ -33,14 +34,25 @@ extension MovieRecording {
 
   /// Behind a long pause another encoder begins, with a key picture.
   private func resume(at tick: Int64) throws(RunError) {
-    guard encoder == nil, let made = try encoding?.take(container) else { return }
-    encoder = made
-    firstTick = constant == nil ? tick : 0
-    do throws(MuxerError) {
-      try muxer?.goOn(with: made, from: firstTick)
+    guard encoder == nil, let encoding else { return }
+    do throws(RunError) {
+      encoder = try encoding.take(container)
     } catch {
       throw fail(error)
     }
+    guard let made = encoder else { return }
+    firstTick = constant == nil ? tick : 0
+    do throws(EncoderError) {
+      if let image { try made.take(image) }
+    } catch {
+      throw fail(.encoder(error))
+    }
+    muxer?.goOn(with: made, from: firstTick)
+  }
+
+  /// A pause that is so long that another encoder begins behind it. Statistics of two passes are of one.
+  func pauseEncoder() throws(RunError) {
+    if constant == nil, encoding?.isOfTwoPasses == false { try drainEncoder() }
   }
 
   private func encode(
@@ -107,6 +119,7 @@ extension MovieRecording {
     } catch {
       throw fail(error)
     }
+    do throws(MuxerError) { try muxer?.endEncoder() } catch { throw fail(error) }
     self.encoder = nil
     try addLines()
     for index in backlogs.indices {

@@ -8,7 +8,7 @@ extension MovieRecording {
   func idle() throws(RunError) {
     guard muxer != nil else { return }
     let silent = monotonicNow() - lastWritten
-    if silent > Self.longestPause, constant == nil { try drainEncoder() }
+    if silent > Self.longestPause { try pauseEncoder() }
     if !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
       try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
     }
@@ -27,7 +27,7 @@ extension MovieRecording {
     for index in tracks.indices {
       let isStuck = tracks[index].reader.isStuck
       try tracks[index].finish(
-        at: end, deadline: isStuck ? 0 : deadline, hole: lastTime.clampedSum(Self.longestPause),
+        at: end, deadline: isStuck ? 0 : deadline, hole: silentTime,
         skip: { (seconds) throws(RunError) in try skip(seconds: seconds, index) },
         emit: { (bytes) throws(RunError) in try write(sound: bytes, index) })
     }
@@ -37,13 +37,21 @@ extension MovieRecording {
   func takeSound(upTo time: Int64, deadline: Int64) throws(RunError) {
     for index in tracks.indices {
       try tracks[index].take(
-        upTo: time, deadline: deadline, hole: lastTime.clampedSum(Self.longestPause),
+        upTo: time, deadline: deadline, hole: silentTime,
         skip: { (seconds) throws(RunError) in try skip(seconds: seconds, index) },
         emit: { (bytes) throws(RunError) in try write(sound: bytes, index) })
     }
   }
 
+  /// When silence is left out: in a hole of pictures that not all tracks have passed, and from 10 s behind
+  /// the last picture on. Pictures of a constant rate have no hole.
+  private var silentTime: Range<Int64>? {
+    constant == nil ? hole ?? lastTime.clampedSum(Self.longestPause)..<Int64.max : nil
+  }
+
   private func skip(seconds: Int64, _ track: Int) throws(RunError) {
+    // What waits for pictures comes before.
+    try drainEncoder()
     do throws(MuxerError) {
       try muxer?.skip(seconds: seconds, ofTrack: track)
     } catch {

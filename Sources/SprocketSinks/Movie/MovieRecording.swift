@@ -3,6 +3,7 @@ internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
+internal import SprocketPixels
 
 /// One movie file, from its first frame to its name.
 final class MovieRecording: RecordingFile {
@@ -31,10 +32,16 @@ final class MovieRecording: RecordingFile {
   var encoder: VideoEncoder?
   /// The tick at which it began.
   var firstTick: Int64 = 0
+  /// Format of the pictures that it is sent, if that changed.
+  var image: PixelFormat?
+  /// A hole of pictures, from 10 s behind the picture before it, that not all tracks of sound have passed.
+  var hole: Range<Int64>?
   /// Where the movie has a constant rate: its pictures, and the frame before, for JPEG.
   var constant: ConstantRate?
   private var lastImage: [UInt8] = []
   let hasReports: Bool
+  /// What the source's file says of itself.
+  var tags: [String: String] = [:]
   /// Where pictures are encoded: lines of frames that wait for them, and how many bytes belong to which tick.
   var lines = SoundBacklog()
   var lineTicks: [(tick: Int64, count: Int)] = []
@@ -132,11 +139,17 @@ final class MovieRecording: RecordingFile {
       clock.resume(at: time, gap: nanoseconds(nominalTicks ?? lastGap))
     }
     let tick = clock.tick(at: time)
-    if constant == nil, nanoseconds(tick - lastTick) > Self.longestPause { try drainEncoder() }
-    if tick > lastTick { lastGap = tick - lastTick }
+    if muxer != nil, constant == nil, nanoseconds(tick - lastTick) > Self.longestPause {
+      try pauseEncoder()
+      let begin = lastTime.clampedSum(Self.longestPause)
+      hole = begin..<max(begin, time)
+    }
+    // The last picture does not last as long as a hole before it.
+    if tick > lastTick { lastGap = min(tick - lastTick, Int64(container.ticksPerSecond)) }
     lastTick = tick
     if muxer == nil { try begin(record.captured) }
     try takeSound(upTo: time, deadline: sound.isLive ? 0 : monotonicNow() + Self.soundPatience)
+    if let end = hole?.upperBound, tracks.allSatisfy({ $0.hasReached(end) }) { hole = nil }
     lastTime = time
     return tick
   }
@@ -184,7 +197,8 @@ final class MovieRecording: RecordingFile {
         sound: zip(made, names).map {
           SoundTrack(format: PCMFormat($0.track.format), name: $1, encoder: $0.encoder)
         },
-        hasText: hasReports, tags: captured.movieTags, fragment: output.fragment, output: output)
+        hasText: hasReports, tags: captured.movieTags(tags), fragment: output.fragment,
+        output: output)
       takenEnd = muxer?.durableEnd ?? 0
     } catch {
       throw fail(error)

@@ -47,6 +47,8 @@ public final class MovieSink: Recorder {
   /// Lines of frames; `nil` where the movie has none.
   var reports: MovieReports?
   var format: FrameFormat?
+  /// What the source's file says of itself.
+  private var sourceTags: [String: String] = [:]
   /// What JPEGs are made with; `nil` where they are the camera's own bytes, or none.
   var needs: JPEGPacker.Requirements?
   /// What encodes pictures that are no JPEGs.
@@ -118,6 +120,7 @@ public final class MovieSink: Recorder {
     reports?.describe(setup)
     let isFirst = format == nil
     (format, needs, encoding) = (setup.format, new, newEncoding)
+    sourceTags = setup.source.tags
     if let recording {
       // An encoder is told the format once.
       fitsFile =
@@ -245,6 +248,7 @@ public final class MovieSink: Recorder {
   func describe(_ file: MovieRecording) {
     guard let format else { return }
     file.describe(description(format, isEncoded: encoding != nil), encoding)
+    file.tags = sourceTags
     fileFormat = (format, needs != nil)
     fitsFile = true
   }

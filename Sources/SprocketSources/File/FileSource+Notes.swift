@@ -1,9 +1,19 @@
+internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketLibAV
 
 // What a user should know of a file.
 
 extension FileSource {
+  func description(_ format: FrameFormat, count: Int? = nil) -> SourceDescription {
+    var description = SourceDescription(
+      name: path == "-" ? "standard input" : path, format: format, isLive: isReal,
+      clock: isReal ? .monotonic : .media,
+      capacity: 0, frameCount: count)
+    description.tags = tags
+    return description
+  }
+
   func note(_ info: MediaInfo) {
     if settings.stream < 0, info.streams.count > 1 {
       let numbers = info.streams.map(String.init).joined(separator: ", ")
@@ -34,4 +44,31 @@ extension FileSource {
     }
     return notes
   }
+
+  /// The date is that of the first frame that is played; `time` is how much later that is than the file's
+  /// first, nanoseconds. A date that is not written as FFmpeg does is left as it is.
+  func moveDate(by time: Int64) {
+    guard time >= 1_000_000_000, let text = tags["creation_time"], let date = seconds(text) else {
+      return
+    }
+    var moved = ASCIIText(capacity: 32)
+    let seconds = date + time / 1_000_000_000
+    moved.appendISODate(CalendarTime(nanoseconds: seconds * 1_000_000_000, inUTC: true))
+    tags["creation_time"] = String(decoding: moved.bytes, as: UTF8.self)
+  }
+}
+
+/// Seconds since 1970 of "2024-05-06T07:08:09.000000Z"; `nil` for other texts. Days are counted from March
+/// on, so that the leap day is a year's last (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+private func seconds(_ text: String) -> Int64? {
+  let numbers = text.split { !$0.isNumber }.prefix(6).compactMap { Int64($0) }
+  guard numbers.count == 6, text.hasSuffix("Z"), 1970...2200 ~= numbers[0], 1...12 ~= numbers[1],
+    1...31 ~= numbers[2], numbers[3...5].allSatisfy({ 0...60 ~= $0 })
+  else { return nil }
+  let year = numbers[1] > 2 ? numbers[0] : numbers[0] - 1
+  let month = (numbers[1] + 9) % 12
+  let days =
+    year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + numbers[2] - 1
+    - 719_468
+  return ((days * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5]
 }

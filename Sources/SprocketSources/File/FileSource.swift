@@ -66,6 +66,7 @@ public final class FileSource: Source {
   var hasOddAngle = false
   var missingByteCount: Int64 = 0
   var streamNote: String?
+  var tags: [String: String] = [:]
   var timeNotes: [String] = []
   /// Of the reader, once it is closed.
   var clockNotes: [String] = []
@@ -93,7 +94,7 @@ public final class FileSource: Source {
       info = try openReader()
       isMJPEG = info.isMJPEG
       staysEncoded = isMJPEG
-      rate = FrameRate(info.frameRate)
+      rate = info.hasTimes ? FrameRate(info.frameRate) : settings.rate ?? FrameRate(info.frameRate)
       presentation = Presentation(info.display)
       hasOddAngle = info.display.orientation == nil
       try read()
@@ -106,7 +107,10 @@ public final class FileSource: Source {
         place = 0
         try read()
       }
+      let first = held?.time
       if settings.from > .zero { try begin(at: settings.from) }
+      tags = info.tags
+      moveDate(by: (held?.time ?? 0) - (first ?? held?.time ?? 0))
     } catch {
       throw RunError(opening: error)
     }
@@ -143,13 +147,6 @@ public final class FileSource: Source {
     timesArrivals = isReal && opened.isStream && !info.hasTimes && settings.rate == nil
     reader = consume opened
     return info
-  }
-
-  private func description(_ format: FrameFormat, count: Int? = nil) -> SourceDescription {
-    SourceDescription(
-      name: path == "-" ? "standard input" : path, format: format, isLive: isReal,
-      clock: isReal ? .monotonic : .media,
-      capacity: 0, frameCount: count)
   }
 
   /// The format as the file's header has it, for a file whose first frame is damaged.

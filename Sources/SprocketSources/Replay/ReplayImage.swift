@@ -2,8 +2,31 @@ internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketMCAP
 
-/// The fields of a `foxglove.CompressedImage` or `foxglove.RawImage` in Protocol Buffers; the message may
-/// be foreign or damaged.
+/// A message that is a picture, by its schema and encoding.
+enum ReplayImageKind: Sendable {
+  /// `foxglove.CompressedImage`, in Protocol Buffers.
+  case compressed
+  /// `foxglove.RawImage`, in Protocol Buffers.
+  case raw
+  /// `sensor_msgs/msg/CompressedImage` of ROS 2, in CDR.
+  case rosCompressed
+  /// `sensor_msgs/msg/Image` of ROS 2, in CDR.
+  case rosRaw
+
+  init?(schema: String?, encoding: String) {
+    switch (schema, encoding) {
+    case ("foxglove.CompressedImage", "protobuf"): self = .compressed
+    case ("foxglove.RawImage", "protobuf"): self = .raw
+    case ("sensor_msgs/msg/CompressedImage", "cdr"): self = .rosCompressed
+    case ("sensor_msgs/msg/Image", "cdr"): self = .rosRaw
+    default: return nil
+    }
+  }
+
+  var isCompressed: Bool { self == .compressed || self == .rosCompressed }
+}
+
+/// The fields of a picture's message, which may be foreign or damaged.
 struct ReplayImage {
   /// Of the message's bytes, those that are the image.
   private(set) var data = 0..<0
@@ -11,19 +34,29 @@ struct ReplayImage {
   private(set) var height = 0
   /// From one row to the next, in bytes.
   private(set) var step = 0
+  /// When the picture was taken, nanoseconds, as its sender says; `nil` where it does not.
+  private(set) var stamp: Int64?
   /// Encoding of a raw image, format of a compressed one.
   private var name = 0..<0
-  private let isCompressed: Bool
+  /// Numbers of 16 bits have their upper byte first, which is not read.
+  private var isBigEndian = false
+  private let kind: ReplayImageKind
+  private var isCompressed: Bool { kind.isCompressed }
 
   /// `nil` where the fields make no sense.
-  init?(_ bytes: Span<UInt8>, isCompressed: Bool) {
-    self.isCompressed = isCompressed
+  init?(_ bytes: Span<UInt8>, _ kind: ReplayImageKind) {
+    self.kind = kind
+    if kind == .rosRaw || kind == .rosCompressed {
+      guard readROS(bytes) else { return nil }
+      return
+    }
     var fields = ProtobufFields()
     while let field = fields.next(bytes) {
       switch field.value {
       case .fixed32(let number): take(field.number, Int(number))
+      case .bytes(let range) where field.number == 1: readStamp(bytes.extracting(range))
       case .bytes(let range): take(field.number, range)
-      case .other: break
+      case .varint, .other: break
       }
     }
     if !fields.isWhole { return nil }
@@ -43,6 +76,44 @@ struct ReplayImage {
     if field == (isCompressed ? 3 : 4) { name = range }
   }
 
+  /// `google.protobuf.Timestamp`: seconds, and nanoseconds.
+  private mutating func readStamp(_ bytes: Span<UInt8>) {
+    var fields = ProtobufFields()
+    var (seconds, rest) = (Int64(0), Int64(0))
+    while let field = fields.next(bytes) {
+      guard case .varint(let number) = field.value else { continue }
+      if field.number == 1 { seconds = Int64(truncatingIfNeeded: number) }
+      if field.number == 2 { rest = Int64(truncatingIfNeeded: number) }
+    }
+    setStamp(seconds, rest)
+  }
+
+  private mutating func setStamp(_ seconds: Int64, _ rest: Int64) {
+    let time = Int128(seconds) * 1_000_000_000 + Int128(rest)
+    stamp = time == 0 ? nil : Int64(clamping: time)
+  }
+
+  /// The fields of ROS 2's messages, whose schemas are fixed. False where they do not fit the bytes.
+  private mutating func readROS(_ bytes: Span<UInt8>) -> Bool {
+    guard var fields = CDRFields(bytes), let seconds = fields.word(bytes),
+      let rest = fields.word(bytes), fields.text(bytes) != nil
+    else { return false }
+    setStamp(Int64(Int32(bitPattern: seconds)), Int64(rest))
+    if kind == .rosRaw {
+      guard let height = fields.word(bytes), let width = fields.word(bytes) else { return false }
+      (self.height, self.width) = (Int(height), Int(width))
+    }
+    guard let name = fields.text(bytes) else { return false }
+    self.name = name
+    if kind == .rosRaw {
+      guard let isBig = fields.byte(bytes), let step = fields.word(bytes) else { return false }
+      (isBigEndian, self.step) = (isBig != 0, Int(step))
+    }
+    guard let data = fields.bytes(bytes) else { return false }
+    self.data = data
+    return true
+  }
+
   /// Bytes without padding, where rows of a picture have `row` of them.
   func count(row: Int, rows: Int) -> Int {
     guard row > 0, step > row else { return data.count }
@@ -52,8 +123,8 @@ struct ReplayImage {
   /// The format of a message that comes without a session; `nil` where it is not one that is known.
   func format(_ bytes: Span<UInt8>) -> FrameFormat? {
     if isCompressed {
-      guard bytes.equals("jpeg", name) || bytes.equals("jpg", name),
-        let header = EncodedFrame(checking: bytes.extracting(data)), let image = header.image
+      guard isJPEG(bytes), let header = EncodedFrame(checking: bytes.extracting(data)),
+        let image = header.image
       else { return nil }
       return header.described(
         FrameFormat(
@@ -61,7 +132,7 @@ struct ReplayImage {
           color: .jpeg, rate: .unknown))
     }
     guard let pixels = pixelFormat(bytes), (1...65_535).contains(width),
-      (1...65_535).contains(height)
+      (1...65_535).contains(height), !isBigEndian || !pixels.isDeep
     else { return nil }
     let row = pixels.plane(0, width: width, height: height).bytesPerRow
     // Rows of several planes cannot have padding that one number tells of.
@@ -74,6 +145,13 @@ struct ReplayImage {
     return FrameFormat(
       pixelFormat: pixels, width: width, height: height,
       color: Color(range: isYUV ? .limited : .full), rate: .unknown)
+  }
+
+  /// ROS says "rgb8; jpeg compressed bgr8", too.
+  private func isJPEG(_ bytes: Span<UInt8>) -> Bool {
+    let words = String(decoding: name.map { bytes[$0] }, as: UTF8.self)
+      .split { !$0.isLetter && !$0.isNumber }
+    return words.contains { $0.lowercased() == "jpeg" || $0.lowercased() == "jpg" }
   }
 
   private func pixelFormat(_ bytes: Span<UInt8>) -> PixelFormat? {

@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketTimes
 
 /// What a dump tells of its frames, all of it read before the first is played: some 150 bytes a frame.
 struct ReplayIndex {
@@ -14,11 +15,10 @@ struct ReplayIndex {
   private(set) var damaged: [UInt64] = []
   /// Frames without bytes that ranges tell of and that are left out: more than the file can know of.
   private(set) var excessFrames: UInt64 = 0
-  /// Whether images are compressed, by channel.
-  private(set) var imageChannels: [UInt16: Bool] = [:]
-
-  /// Frames' images are compressed, as far as the message goes.
-  func isCompressed(_ channel: UInt16) -> Bool { imageChannels[channel] ?? false }
+  /// What messages are pictures, by channel.
+  private(set) var imageChannels: [UInt16: ReplayImageKind] = [:]
+  /// What the clock of another program's file did.
+  private(set) var gate = TimeGate()
 
   private var sessionChannels: Set<UInt16> = []
   private var sourceChannels: Set<UInt16> = []
@@ -45,9 +45,7 @@ struct ReplayIndex {
       case ("sprocket.source", "json"): sourceChannels.insert(id)
       case ("sprocket.fate", "json"): fateChannels.insert(id)
       case ("sprocket.range", "json"): rangeChannels.insert(id)
-      case ("foxglove.CompressedImage", "protobuf"): imageChannels[id] = true
-      case ("foxglove.RawImage", "protobuf"): imageChannels[id] = false
-      default: break
+      default: imageChannels[id] = ReplayImageKind(schema: schema, encoding: channel.encoding)
       }
     }
     try readRecords(&reader)
@@ -214,21 +212,43 @@ struct ReplayIndex {
   /// and hostile ones take longer. Robots have some ten.
   private static let mostForeign = 64
 
-  /// Makes the messages of a channel the frames.
+  /// Makes the messages of a channel the frames, at their log times or, with `stamped`, at the times that
+  /// they say themselves, for which all are read.
   mutating func takeForeign(
-    _ channel: UInt16, _ reader: inout MCAPReader
+    _ channel: UInt16, stamped: Bool, _ reader: inout MCAPReader
   ) throws(MCAPError) {
     frames = []
     damaged = []
+    gate = TimeGate()
+    let kind = imageChannels[channel]
     let places = try imagePlaces([channel], &reader)
     for (index, place) in places.enumerated() {
       var frame = ReplayFrame()
       frame.number = UInt64(index)
       frame.sequence = frame.number
-      frame.captured = Int64(clamping: place.logTime)
+      var time = Int128(place.logTime)
+      if stamped, let kind, case let own? = try Self.stamp(place, kind, &reader) {
+        time = Int128(own)
+      }
+      frame.captured = gate.pass(time, stream: 0).time
       frame.dequeued = frame.captured
       frame.place = place
       frames.append(frame)
     }
+  }
+
+  /// The time that a message says itself; `nil` where it says none, or is damaged.
+  private static func stamp(
+    _ place: MCAPMessagePlace, _ kind: ReplayImageKind, _ reader: inout MCAPReader
+  ) throws(MCAPError) -> Int64? {
+    do throws(MCAPError) {
+      try reader.load(Int(place.chunk))
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return nil
+    }
+    var stamp: Int64?
+    _ = reader.withMessage(at: place) { _, data in stamp = ReplayImage(data, kind)?.stamp }
+    return stamp
   }
 }

@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketTimes
 
 /// A frame of a dump, as its record has it, and where its bytes are.
 struct ReplayFrame: Sendable {
@@ -16,9 +17,7 @@ struct ReplayFrame: Sendable {
   var isCorrupt = false
   var isStartup = false
   var wasLate = false
-  /// Number of consecutive frames without bytes in the dump, this one first; 0 outside such a
-  /// range.
-  /// frame.
+  /// Number of consecutive frames without bytes in the dump, this one first; 0 outside such a range.
   var skipped: UInt64 = 0
   var inForce = ControlState()
   /// A range that was shortened to nothing and is removed.
@@ -80,10 +79,10 @@ enum ReplayRecord {
           known += 1
         case bytes.equals("epoch", key): frame.epoch = try json.integer(UInt32.self, bytes) ?? 0
         case bytes.equals("captured_ns", key):
-          frame.captured = try json.integer(Int64.self, bytes) ?? 0
+          frame.captured = try time(&json, bytes)
           known += 1
         case bytes.equals("dequeued_ns", key):
-          frame.dequeued = try json.integer(Int64.self, bytes) ?? 0
+          frame.dequeued = try time(&json, bytes)
         case bytes.equals("bytes", key): frame.bytes = try json.integer(Int.self, bytes) ?? 0
         case bytes.equals("driver_flags", key):
           frame.driverFlags = try json.integer(UInt32.self, bytes) ?? 0
@@ -109,6 +108,13 @@ enum ReplayRecord {
     }
     frame.events = Int32(first)..<Int32(events.events.count)
     return frame
+  }
+
+  /// A time in a range in which sums do not overflow.
+  private static func time(
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>
+  ) throws(JSONScanner.Failure) -> Int64 {
+    min(max(try json.integer(Int64.self, bytes) ?? 0, -TimeGate.limit), TimeGate.limit)
   }
 
   private static func read(

@@ -6,6 +6,9 @@ public struct ReplaySettings: SourceSettings {
   public var from = Duration.zero
   /// The source of a dump of several; empty where the dump is of one.
   public var stream = ""
+  /// Of another program's file: frames have the times that their messages say, if any, instead of those at
+  /// which they were logged.
+  public var stamped = false
 
   public init() {}
 
@@ -19,6 +22,10 @@ public struct ReplaySettings: SourceSettings {
         "live", \.live,
         "true: frames come when they came, and stages decide anew which are late"),
       Setting("stream", \.stream, "which source of a dump of several is played: its name"),
+      Setting(
+        "stamped", \.stamped,
+        "true: of another program's file, times are those that its messages say, not when they were logged"
+      ),
     ]
   }
 }

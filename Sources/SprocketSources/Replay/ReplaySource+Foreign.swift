@@ -9,7 +9,7 @@ extension ReplaySource {
     for channel in index?.foreignChannels ?? [] {
       guard var opened = reader.take() else { return }
       do throws(MCAPError) {
-        try index?.takeForeign(channel, &opened)
+        try index?.takeForeign(channel, stamped: settings.stamped, &opened)
       } catch {
         throw RunError(opening: error)
       }

@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketTimes
 internal import Synchronization
 
 // Messages of a replay about its file.
@@ -37,7 +38,8 @@ extension ReplaySource {
         "\(path) is damaged at byte \(place), before its first frame: copy or record it anew"
       )
     }
-    let kinds = "JPEGs (foxglove.CompressedImage) or pictures (foxglove.RawImage) of a known format"
+    let kinds =
+      "JPEGs or pictures of a known format, as Foxglove (CompressedImage, RawImage) or ROS 2 has them"
     return RunError(
       .usage, "\(path) has no frames to replay: give a dump, or an MCAP file with \(kinds)")
   }
@@ -66,6 +68,7 @@ extension ReplaySource {
       let frames = late == 1 ? "1 frame" : "\(late) frames"
       notes.append("\(frames) of \(path) came too late then: the stage latedrop drops them again")
     }
+    notes += index.gate.notes(of: path)
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 

@@ -16,8 +16,8 @@ internal import SprocketPixels
 ///
 /// A file that was cut off is played up to its last whole chunk, one with damaged records up to these.
 /// Frames whose chunk of images is damaged are `corrupt` and have no bytes. Of other programs' files the
-/// first channel of images that can be played is, JPEGs in `foxglove.CompressedImage` or pictures in
-/// `foxglove.RawImage`.
+/// first channel of images that can be played is, JPEGs or pictures in Foxglove's messages or in those of
+/// ROS 2. Their times are those at which messages were logged, or with `stamped` those that they say.
 ///
 /// Chunks are decompressed one at a time, and frames copied from there.
 public final class ReplaySource: Source {
@@ -152,7 +152,7 @@ public final class ReplaySource: Source {
       return nil
     }
     _ = reader?.withMessage(at: place) { message, data in
-      found = ReplayImage(data, isCompressed: index?.isCompressed(message.channel) ?? false)
+      found = index?.imageChannels[message.channel].flatMap { ReplayImage(data, $0) }
     }
     return found
   }
