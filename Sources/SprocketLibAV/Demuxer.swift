@@ -44,10 +44,18 @@ struct Demuxer: ~Copyable {
     guard index >= 0, let stream = unsafe file.context.pointee.streams[index] else {
       throw file.failure(missing, "avformat_find_stream_info", 0)
     }
-    // Of pictures and sound all packets are read, since their clocks are one.
+    // Of pictures and sound all packets are read, since their clocks are one; but not where an index has all
+    // times of a stream, as steps forward (MOV, MP4) or as counts (AVI).
+    let name = unsafe String(cString: file.context.pointee.iformat.pointee.name)
+    let isIndexed =
+      unsafe (name.hasPrefix("mov,") || name == "avi") && stream.pointee.nb_frames > 0
     let all = unsafe streams(of: file.context)
-    for place in unsafe all.indices where unsafe !isPictures(all[place]) && !isSound(all[place]) {
-      unsafe all[place].pointee.discard = AVDISCARD_ALL
+    for place in unsafe all.indices {
+      let other = unsafe all[place]
+      let isNeeded = unsafe isPictures(other) || isSound(other)
+      if unsafe other != stream && (isIndexed || !isNeeded) {
+        unsafe other.pointee.discard = AVDISCARD_ALL
+      }
     }
     return unsafe stream
   }
