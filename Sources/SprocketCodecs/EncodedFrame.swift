@@ -38,7 +38,7 @@ public struct EncodedFrame: Sendable, Equatable {
     case impossibleSize
     /// Decoding it could take minutes.
     case tooManyScans
-    /// Of a kind that is not read: coded arithmetically, lossless, or of more than 8 bits.
+    /// The JPEG is of a kind that is not read: coded arithmetically, lossless, or with more than 8 bits.
     case unsupported
   }
 

@@ -44,8 +44,8 @@ struct Demuxer: ~Copyable {
     guard index >= 0, let stream = unsafe file.context.pointee.streams[index] else {
       throw file.failure(missing, "avformat_find_stream_info", 0)
     }
-    // Of pictures and sound all packets are read, since their clocks are one; but not where an index has all
-    // times of a stream, as steps forward (MOV, MP4) or as counts (AVI).
+    // Pictures and sound share one clock, so the packets of both are read. An index that has all times of a
+    // stream, as steps forward (MOV, MP4) or as counts (AVI), makes the other streams unnecessary.
     let name = unsafe String(cString: file.context.pointee.iformat.pointee.name)
     let isIndexed =
       unsafe (name.hasPrefix("mov,") || name == "avi") && stream.pointee.nb_frames > 0
@@ -194,7 +194,7 @@ struct Demuxer: ~Copyable {
       let (key, value) = unsafe (
         String(cString: found.pointee.key), String(cString: found.pointee.value)
       )
-      // Of longer ones a movie's header would not fit where it is kept; they are data of programs.
+      // Long values are data of programs, and a movie's header with them exceeds the buffer that holds it.
       if !Self.ownTags.contains(key.lowercased()), tags.count < 64, value.utf8.count <= 512 {
         tags[key] = value
       }
@@ -233,12 +233,12 @@ struct Demuxer: ~Copyable {
   }
 }
 
-/// Whether a stream is pictures that follow each other.
-private func isPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+/// Whether a stream is moving pictures; a cover is not.
+func isPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
   unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
     && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
 }
 
-private func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
   unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
 }

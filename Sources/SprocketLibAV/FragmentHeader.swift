@@ -40,7 +40,7 @@ enum FragmentHeader {
       guard traf.is("traf"), let header = Atom.find("tfhd", in: bytes.span, traf.contents),
         let time = Atom.find("tfdt", in: bytes.span, traf.contents), header.contents.count >= 8,
         let first = times[Atom.word(bytes.span, header.contents.lowerBound + 4)],
-        // Of version 1: 64 bits.
+        // Version 1 has 64 bits.
         time.contents.count == 12, bytes[time.contents.lowerBound] == 1
       else { continue }
       for byte in 0..<8 {

@@ -15,7 +15,7 @@ public struct MediaColor: Equatable, Sendable {
   public var range: Range
   public var matrix: Matrix
   public var transfer: Transfer
-  /// By the numbers of ITU-T H.273 (tables 2 to 4), as the library has them; 2 where nothing is said.
+  /// Code points of ITU-T H.273 (tables 2 to 4), which are the library's numbers; 2 means unspecified.
   public var codes: (primaries: UInt8, transfer: UInt8, matrix: UInt8)
   public var chromaSite: ChromaSite
 

@@ -69,7 +69,7 @@ struct CopiedTimes {
   var clock = LibraryClock()
   /// Its samples have no times of their own: a hole is closed.
   let isPCM: Bool
-  /// Of the last packet, in ticks.
+  /// Duration of the last packet, in ticks.
   var length: Int64 = 0
 }
 
@@ -80,8 +80,8 @@ public struct MediaCopy: ~Copyable {
   let packet: Owned<AVPacket>
   private let path: String
   private let isInterrupted: @Sendable () -> Bool
-  /// By stream of the copy, for a MOV or MP4: when its packets are decoded and shown, and what the library
-  /// was handed.
+  /// Times of the packets of each stream, for a copy into MOV or MP4. The key is the number of the stream in
+  /// the copy.
   var times: [Int: CopiedTimes] = [:]
   /// By stream: when the first packet is shown, of those that do not say when they are decoded, and how many
   /// came.

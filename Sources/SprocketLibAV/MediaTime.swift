@@ -21,7 +21,7 @@ func nanoseconds(_ count: Int64, of base: AVRational) -> Int64 {
   rescaled(count, base, to: AVRational(num: 1, den: 1_000_000_000))
 }
 
-/// The same for any count: files may contain any time.
+/// `count` ticks of `base` seconds in nanoseconds, for any count: files may contain any time.
 func wideNanoseconds(_ count: Int64, of base: AVRational) -> Int128 {
   let product = Int128(count) * Int128(base.num) * 1_000_000_000
   let half = Int128(base.den / 2)

@@ -89,7 +89,7 @@ public struct MovieDescription: Sendable {
   public var range: MediaColor.Range
   public var matrix: MediaColor.Matrix
   public var transfer: MediaColor.Transfer
-  /// By the numbers of ITU-T H.273 (tables 2 to 4), where a file said them; 2 where nothing is known.
+  /// Code points of ITU-T H.273 (tables 2 to 4) that the source file has; 2 means unspecified.
   public var codes: (primaries: UInt8, transfer: UInt8, matrix: UInt8)
   /// Gray rather than YUV.
   public var isGray: Bool

@@ -6,7 +6,7 @@
 struct MovieIndex {
   private var bytes: [UInt8] = []
   private let tables: [SampleTable?]
-  /// By what the ticks of each track are divided.
+  /// Divisor of the ticks of each track.
   private let divisors: [UInt64]
   /// Sizes and places of the samples are those of the source.
   private let keepsPlaces: Bool

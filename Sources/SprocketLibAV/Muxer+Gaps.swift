@@ -29,6 +29,11 @@ struct LibraryClock {
 
 // Holes in pictures and sound.
 extension Muxer {
+  /// Tables of all tracks, in the order of the file.
+  var tables: [SampleTable] {
+    (picture.map { [$0] } ?? []) + sounds.map(\.table) + (text.map { [$0.table] } ?? [])
+  }
+
   /// Ticks per second of a stream of the library.
   private func ticksPerSecond(ofStream stream: Int) -> Int32 {
     let track = stream - (picture == nil ? 0 : 1)
@@ -49,8 +54,6 @@ extension Muxer {
   /// Before a fragment is written: the library takes it to begin where the last one ended.
   func noteFragmentTimes() {
     guard container.isQuickTime, clocks.contains(where: \.isShifted) else { return }
-    let tables =
-      (picture.map { [$0] } ?? []) + sounds.map(\.table) + (text.map { [$0.table] } ?? [])
     for (index, table) in tables.enumerated() where table.pendingCount > 0 {
       bridge.fragmentTimes[UInt32(index + 1)] = UInt64(max(0, table.pendingTick))
     }
@@ -62,7 +65,7 @@ extension Muxer {
     encoder = nil
   }
 
-  /// The pictures that follow come from another encoder with the same settings, whose tick 0 is `tick`.
+  /// Replaces the encoder by one with the same settings. Its tick 0 is tick `tick` of the file.
   public mutating func goOn(with encoder: VideoEncoder, from tick: Int64) {
     (self.encoder, firstTick, delay) = (encoder, tick, nil)
   }
@@ -91,7 +94,7 @@ extension Muxer {
       sounds[track].zeros = sounds[track].table.lastChunk
       samples -= first
     }
-    // Of more samples than an index counts there is none.
+    // An index counts 2^32 samples; a file with more has no index.
     if let zeros = sounds[track].zeros, sounds[track].table.fitsIndex {
       sounds[track].table.append(chunk: zeros, samples: samples)
     } else {

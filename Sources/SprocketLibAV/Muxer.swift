@@ -47,7 +47,7 @@ public struct Muxer: ~Copyable {
   var clocks: [LibraryClock]
   /// Ticks by which pictures are decoded later than the encoder says, so that the first is at 0.
   var delay: Int64?
-  /// The same of the file's first encoder, which the library goes by.
+  /// `delay` of the file's first encoder; the library shifts all packets by it.
   var firstDelay: Int64?
   var fragmentStart: Int64?
   /// Bytes of the fragment under way.

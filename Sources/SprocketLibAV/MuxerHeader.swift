@@ -30,8 +30,7 @@ extension Muxer {
       sounds[track].table.close(nominal: UInt64(max(0, sounds[track].lastLength)))
     }
     text?.table.close(nominal: nil)
-    let tables =
-      (picture.map { [$0] } ?? []) + sounds.map(\.table) + (text.map { [$0.table] } ?? [])
+    let tables = tables
     guard tables.allSatisfy(\.fitsIndex) else { return }
     guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
       throw .refused(operation: "avformat_write_header", status: 0)

@@ -139,8 +139,8 @@ struct OpenedMedia: ~Copyable {
     return !hasJumps && !wraps && (duration == SPROCKET_AV_NOPTS_VALUE || duration < most)
   }
 
-  /// Goes to where the library finds a time; see ``isOrderedByTime``. A stream of -1 is any of them, whose
-  /// ticks are microseconds.
+  /// Seeks to the key frame at or before a time of one stream. Stream -1 stands for the whole file, and then
+  /// a tick is a microsecond. The result is right only if ``isOrderedByTime`` is true.
   ///
   /// The corresponding C function is `av_seek_frame`.
   mutating func seek(_ stream: Int32, ticks: Int64) -> Bool {
@@ -158,11 +158,9 @@ struct OpenedMedia: ~Copyable {
     return unsafe wideNanoseconds(1 << Int64(bits), of: stream.pointee.time_base)
   }
 
-  /// Whether a stream is pictures or sound; covers and fonts have no times.
+  /// Whether the packets of a stream have times; covers and fonts have none.
   private func isTimed(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
-    let kind = unsafe stream.pointee.codecpar.pointee.codec_type
-    return unsafe (kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO)
-      && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+    unsafe isPictures(stream) || isSound(stream)
   }
 
   /// Gives a packet the times that the gate made of its own.

@@ -161,9 +161,9 @@ struct SampleTable {
 
 // Times as a file can hold them.
 extension SampleTable {
-  /// By what the ticks are divided so that each duration fits into 31 bits, beyond which players fail, and
-  /// each shift into 28, beyond which FFmpeg ignores all of them: the smallest divisor of their number per
-  /// second. 1 where there is no long gap.
+  /// Divisor of the ticks: the smallest divisor of ``ticksPerSecond`` with which each duration fits into 31
+  /// bits and each shift into 28 bits. Players fail with larger durations, and FFmpeg ignores all shifts if
+  /// one is larger. 1 if there is no long gap.
   var divisor: UInt64 {
     let longest = durations.map(\.value).max() ?? 0
     let farthest = shifts.map(\.value.magnitude).max() ?? 0

@@ -30,7 +30,7 @@ struct SceneBlur {
       light[place] = isSquared ? value * value : value
     }
     var line = [Float](repeating: 0, count: width)
-    // As wide as the last weight, a zero, reaches.
+    // The last weights are zeros, and read as far as this is wide.
     var padded = [Float](repeating: 0, count: width + weights.count - 1)
     for y in 0..<height where !interruption.isSet {
       var whole = padded.mutableSpan

@@ -33,7 +33,7 @@ public struct TimeGate: Sendable {
 
   /// An epoch that began: the clock went from one time to another, and goes on at a third.
   public struct Jump: Sendable, Hashable {
-    /// Of the stream's packet before.
+    /// Time of the packet before, in the same stream.
     public var from: Int128
     public var to: Int128
     /// What it became.
@@ -48,9 +48,11 @@ public struct TimeGate: Sendable {
   /// Longest gap that is kept, 24 days: so many milliseconds fit into 31 bits, and containers hold them.
   /// Larger: damaged times leave longer holes.
   public static let longestGap: Int64 = 24 * 86_400 * second
-  /// The same for clocks that wrap, an hour: their jumps are mostly of streams that were joined.
+  /// Longest gap that is kept of a clock that wraps, an hour. A longer jump mostly means that two
+  /// streams were joined.
   public static let longestGapOfWrappingClock: Int64 = 3600 * second
-  /// By how much a time may go back as a slip. Larger: films whose clock begins anew so soon stand still.
+  /// Longest step back that counts as a slip, nanoseconds. Larger: a film whose clock restarts after so short
+  /// a time stands still.
   static let slip: Int64 = second / 10
   /// How near to an epoch's times those of another stream are when it joins. Larger: a stream that goes on
   /// with the old clock is mistaken for one that follows. Streams of a file are some seconds apart at most.

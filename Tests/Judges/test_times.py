@@ -1,6 +1,6 @@
 """Times that no recording has, and gaps that recordings do have: judged by ffprobe and GStreamer.
 
-Sources are made by ffmpeg, whose `setts` writes any time into a packet.
+ffmpeg makes the sources: its filter `setts` writes any time into a packet.
 """
 import subprocess
 

@@ -112,7 +112,7 @@ private let second: Int64 = 1_000_000_000
           }
         }
         last[stream] = (time, passed.time, passed.offset)
-        // As a file without a wrapping clock, whose longer gaps are legal.
+        // The second gate has no wrapping clock: it must allow all gaps that the first one gave out.
         let second = again.pass(Int128(passed.time), length: length, stream: stream)
         expectEqual(second.time, passed.time)
         expectEqual(second.offset, 0)

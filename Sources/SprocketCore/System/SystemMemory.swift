@@ -45,8 +45,8 @@ package struct SystemMemory {
     return Int(limit.rlim_cur)
   }
 
-  /// Maps memory whose pages become resident once they are written. `nil` where there is too little address
-  /// space for it and the reserve.
+  /// Reserves memory. A page becomes resident when it is written. Returns `nil` if the address space left
+  /// does not hold both this memory and the reserve.
   ///
   /// The corresponding C function is `mmap`.
   package static func map(_ byteCount: Int) -> UnsafeMutableRawPointer? {

@@ -40,7 +40,7 @@ public final class FileAudioSource: AudioSource {
   /// At real pace: the time of the last block that was due.
   private var lastDue: Int64?
   private var damagedPackets: UInt64 = 0
-  /// Of the reader, once it is closed.
+  /// Notes of the reader about its clock, kept when it is closed.
   private var clockNotes: [String] = []
   /// Of those, packets before the place where it begins.
   private var damageBefore: UInt64 = 0

@@ -5,8 +5,8 @@ public struct FileSettings: SourceSettings {
   public var pace = SourcePace.fast
   public var startup = 0
   public var from = Duration.zero
-  /// Of pictures in files of their own, such as a folder's, and of streams without times, such as Motion JPEG
-  /// and H.264 without a container; `nil`: 25 frames per second. A movie has times of its own.
+  /// Frame rate of sources without times: a folder of pictures, or Motion JPEG and H.264 without a container.
+  /// `nil`: 25 frames per second. A movie has times of its own, and refuses a rate.
   public var rate: FrameRate?
   /// Number of a stream of the file, as ffprobe counts; -1: the one that is marked as default, or else the
   /// largest.

@@ -68,7 +68,7 @@ public final class FileSource: Source {
   var streamNote: String?
   var tags: [String: String] = [:]
   var timeNotes: [String] = []
-  /// Of the reader, once it is closed.
+  /// Notes of the reader about its clock, kept when it is closed.
   var clockNotes: [String] = []
   /// Frames have no times but those at which they come.
   private var timesArrivals = false

@@ -93,7 +93,7 @@ struct ReplayImage {
     stamp = time == 0 ? nil : Int64(clamping: time)
   }
 
-  /// The fields of ROS 2's messages, whose schemas are fixed. False where they do not fit the bytes.
+  /// Reads a message of ROS 2. The order of its fields is fixed. Returns false if the bytes are too few.
   private mutating func readROS(_ bytes: Span<UInt8>) -> Bool {
     guard var fields = CDRFields(bytes), let seconds = fields.word(bytes),
       let rest = fields.word(bytes), fields.text(bytes) != nil

@@ -6,8 +6,8 @@ public struct ReplaySettings: SourceSettings {
   public var from = Duration.zero
   /// The source of a dump of several; empty where the dump is of one.
   public var stream = ""
-  /// Of another program's file: frames have the times that their messages say, if any, instead of those at
-  /// which they were logged.
+  /// Takes a frame's time from its message instead of from the log, if the message has one. For files of
+  /// other programs.
   public var stamped = false
 
   public init() {}
