@@ -2,6 +2,7 @@
 
 The standard library alone, and pytest: the lab, where Python starts slowly, has this too.
 """
+import collections
 import contextlib
 import fcntl
 import json
@@ -107,6 +108,15 @@ def preloaded(source, folder):
     subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path,
                     ROOT / "Tests/Judges" / source, "-ldl"], check=True, timeout=LIMIT)
     return path
+
+
+def read_allocations(path):
+    """What `allocations.c` counted: {library: allocations}. The file has a line for each caller."""
+    counts = collections.Counter()
+    for line in path.read_text().splitlines():
+        name, count = line.rsplit(" ", 1)
+        counts[name] += int(count)
+    return counts
 
 
 def apart(script, *arguments):

@@ -2,7 +2,6 @@
 
 What libraries allocate inside is measured, must be constant, and is printed (`pytest -rP`).
 """
-import collections
 import json
 import os
 import shutil
@@ -11,7 +10,7 @@ import subprocess
 import pytest
 
 from conftest import LIMIT, SPROCKET
-from program import preloaded
+from program import preloaded, read_allocations
 
 FEW, MANY = 300, 1300  # The difference of two runs is 1,000 frames: no start-up in it.
 # Libraries that are neither ours nor Swift's run-time, and may allocate a constant number of times.
@@ -30,11 +29,7 @@ def counted(counter, folder, arguments, frames, code=0):
     command = [SPROCKET, *map(str, arguments), "--frames", str(frames), "--quiet", "--overwrite"]
     result = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=LIMIT)
     assert result.returncode == code
-    counts = collections.Counter()
-    for line in path.read_text().splitlines():
-        name, count = line.rsplit(" ", 1)
-        counts[name] += int(count)
-    return counts
+    return read_allocations(path)
 
 
 def per_frame(counter, folder, arguments):

@@ -697,7 +697,7 @@ def test_an_export_that_is_stopped_replaces_nothing(tmp_path, movie):
         [SPROCKET, "export", movie, old, "--overwrite", "--codec", "h264:preset=slower", "--scale", "960x"],
         stderr=subprocess.PIPE)
     partial = tmp_path / "old.partial.mp4"
-    wait_for(partial.exists, process)
+    wait_for_bytes(partial, process, 2000)  # More than the header: the run has begun.
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=LIMIT)[1].decode()
     assert process.returncode == 1 and "old.mp4 is as it was" in errors

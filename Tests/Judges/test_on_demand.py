@@ -380,7 +380,8 @@ def test_a_limit_leaves_a_complete_file_and_ends_the_run(tmp_path, limit, reason
 def test_the_disk_keeps_its_free_space(tmp_path):
     free = shutil.disk_usage(tmp_path).free
     result = sprocket("run", *SCENE, "--movie", tmp_path / "a.mov", "--keep-free",
-                      f"{free // (1 << 30) + 1}G", "--summary", tmp_path / "summary.json")
+                      f"{free // (1 << 30) + 1}G", "--summary", tmp_path / "summary.json", check=False)
+    assert result.returncode == 1 and "no frame reached" in result.errors
     record, = read_summary(tmp_path / "summary.json")["recordings"]
     assert record["reason"] == "disk" and record["frames"]["delivered"] == 0
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]

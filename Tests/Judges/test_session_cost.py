@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from conftest import LIMIT, SPROCKET
-from program import preloaded
+from program import preloaded, read_allocations
 
 PROGRAM = pathlib.Path(SPROCKET).parent / "SprocketSessionCost"
 KINDS = ("engine", "session")
@@ -64,7 +64,7 @@ def test_allocations(tmp_path):
         result = subprocess.run(
             [PROGRAM, "frames", *options], env={**os.environ, "LD_PRELOAD": counter, "ALLOCATIONS": counts},
             capture_output=True, text=True, timeout=LIMIT, check=True)
-        return int(result.stdout), sum(int(line.rsplit(" ", 1)[1]) for line in counts.open())
+        return int(result.stdout), read_allocations(counts).total()
     engine, session = (for_each_frame(measure, kind, "nv12", ("500", "20500")) for kind in KINDS)
     print(f"{engine:.4f} allocations for each frame, {session:.4f} in a session")
     assert session <= engine + 0.02

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from program import LIMIT, SPROCKET, preloaded, read_summary
+from program import LIMIT, SPROCKET, preloaded, read_allocations, read_summary
 from test_allocations import FOREIGN
 
 SCENE = ["run", "--source", "scene", "--size", "64x48", "--rate", "5", "--source-set", "pace=fast",
@@ -86,11 +86,7 @@ def allocations(counter, folder, seconds, options):
                     folder / "summary.json"],
                    env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)}, check=True,
                    capture_output=True, timeout=LIMIT)
-    counts = {}
-    for line in path.read_text().splitlines():
-        name, count = line.rsplit(" ", 1)
-        counts[name] = counts.get(name, 0) + int(count)
-    return counts, read_summary(folder / "summary.json")["sound"][0]["produced"] / 480
+    return read_allocations(path), read_summary(folder / "summary.json")["sound"][0]["produced"] / 480
 
 
 @pytest.mark.parametrize("ending", ["mov", "mkv"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from containers import boxes, complete_pieces
-from program import LIMIT, SPROCKET, preloaded
+from program import LIMIT, SPROCKET, preloaded, read_allocations
 
 SOUND = str(pathlib.Path(SPROCKET).with_name("SprocketSound"))
 BYTES = {"s16": 2, "s24": 3, "s32": 4, "f32": 4}
@@ -348,9 +348,8 @@ def test_nothing_of_ours_is_allocated_per_block(ending, counter, still, tmp_path
                 movie(path, still, seconds, ("s16", 48000, 2, samples))
             else:
                 alone(path, "s16", 48000, 2, samples)
-        lines = [line.rsplit(" ", 1) for line in log.read_text().splitlines()]
         # Swift's library is part of the program.
-        counts.append(sum(int(count) for name, count in lines if name == "SprocketSound"))
+        counts.append(read_allocations(log)["SprocketSound"])
     # 50 s have 2,500 blocks and 1,250 pictures; indexes grow.
     assert counts[0] > 0 and counts[1] - counts[0] < 40, counts
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from conftest import LIMIT, LOOPBACK, control, wait_until
-from program import SPROCKET, one_sentence, preloaded, read_lines, read_summary, sprocket
+from program import SPROCKET, one_sentence, preloaded, read_allocations, read_lines, read_summary, sprocket
 from recordings import whole_jpeg, without_exif
 
 WIDTH, HEIGHT, RATE = 320, 240, 15
@@ -290,9 +290,8 @@ def test_no_frame_allocates_memory(tmp_path):
                    frames, "--virtual", LOOPBACK, "--quiet"]
         subprocess.run(list(map(str, command)), check=True, timeout=LIMIT,
                        env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)})
-        lines = [line.rsplit(" ", 1) for line in path.read_text().splitlines()]
-        counts.append({name: int(count) for name, count in lines})
-    found = {name: (counts[1][name] - counts[0].get(name, 0)) / 1000 for name in counts[1]}
+        counts.append(read_allocations(path))
+    found = {name: (counts[1][name] - counts[0][name]) / 1000 for name in counts[1]}
     print({name: count for name, count in found.items() if count})
     assert abs(found["sprocket"]) < 0.05
 
