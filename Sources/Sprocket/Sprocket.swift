@@ -22,7 +22,7 @@ extension Engine {
     options: RunOptions = RunOptions()
   ) throws(RunError) {
     try self.init(source: source, stages: stages, sinks: sinks, options: options, audio: audio) {
-      FrameUnpacker()
+      FrameUnpacker(verifies: options.verifies)
     }
   }
 }

@@ -11,6 +11,8 @@ public struct EncodedFrame: Sendable, Equatable {
   public let isFieldPair: Bool
   /// Which of the fields comes first, where the images say so.
   public let fieldOrder: FieldOrder
+  /// It has what `JPEGStructure.isRepaired` names.
+  public let isRepaired: Bool
   /// What it is unpacked to; `nil` where `FrameUnpacker` cannot (CMYK, rare subsamplings). The rare
   /// JPEG of RGB looks here like one of YUV: see ``isUnpackable(_:)``.
   public let image: PixelFormat?
@@ -21,10 +23,11 @@ public struct EncodedFrame: Sendable, Equatable {
   /// `fullHeight` is the height that the container or driver tells, in pixels: where an image has half
   /// of it, or says that it is a field, a second image behind it belongs to the frame.
   ///
-  /// Cost: about a hundredth of decoding; nothing is allocated.
+  /// Cost: about a hundredth of decoding. Allocates for a frame without an end marker: see ``Reader``.
   public init?(checking bytes: Span<UInt8>, fullHeight: Int? = nil) {
+    var reader = Reader()
     do throws(Fault) {
-      try self.init(reading: bytes, fullHeight: fullHeight)
+      self = try reader.read(bytes, fullHeight: fullHeight)
     } catch {
       return nil
     }
@@ -42,35 +45,56 @@ public struct EncodedFrame: Sendable, Equatable {
     case unsupported
   }
 
-  /// The same, with the reason.
-  public init(reading bytes: Span<UInt8>, fullHeight: Int? = nil) throws(Fault) {
-    do throws(JPEGError) {
-      let structure = try JPEGStructure(bytes)
-      width = structure.width
-      image = structure.subsampling.map { PixelFormat($0) }
-      let mayBePair =
-        structure.fieldParity != 0
-        || fullHeight.map { (2 * structure.height - 1...2 * structure.height + 1) ~= $0 } ?? false
-      if mayBePair, let fields = FieldImages(bytes, first: structure),
-        fields.isMarked || fields.height == fullHeight
-      {
-        height = fields.height
-        isFieldPair = true
-        fieldOrder =
-          structure.fieldParity == 0
-          ? .unknown : structure.fieldParity == 1 ? .topFirst : .bottomFirst
-      } else {
-        height = structure.height
-        isFieldPair = false
-        fieldOrder = .unknown
+  /// Reads the frames of a stream, one after the other. It allocates once, for the first frame without an
+  /// end marker.
+  public struct Reader: ~Copyable {
+    private var check = JPEGCheck()
+
+    public init() {}
+
+    /// The same as `init(checking:fullHeight:)`, with the reason.
+    public mutating func read(
+      _ bytes: Span<UInt8>, fullHeight: Int? = nil
+    ) throws(Fault) -> EncodedFrame {
+      do throws(JPEGError) {
+        return try EncodedFrame(bytes, fullHeight, &check)
+      } catch {
+        switch error {
+        case .tooManyScans: throw .tooManyScans
+        case .unsupportedProcess: throw .unsupported
+        case .imageTooLarge, .missingData: throw .impossibleSize
+        default: throw .broken
+        }
       }
-    } catch {
-      switch error {
-      case .tooManyScans: throw .tooManyScans
-      case .unsupportedProcess: throw .unsupported
-      case .imageTooLarge, .missingData: throw .impossibleSize
-      default: throw .broken
+    }
+  }
+
+  private init(
+    _ bytes: Span<UInt8>, _ fullHeight: Int?, _ check: inout JPEGCheck
+  ) throws(JPEGError) {
+    let structure = try check.structure(of: bytes)
+    width = structure.width
+    image = structure.subsampling.map { PixelFormat($0) }
+    let mayBePair =
+      structure.fieldParity != 0
+      || fullHeight.map { (2 * structure.height - 1...2 * structure.height + 1) ~= $0 } ?? false
+    if mayBePair, let fields = FieldImages(bytes, first: structure),
+      fields.isMarked || fields.height == fullHeight
+    {
+      guard check.isWhole(bytes.extracting(fields.secondOrigin..<bytes.count), fields.second) else {
+        throw .truncated
       }
+      isRepaired = structure.isRepaired || fields.second.isRepaired
+      height = fields.height
+      isFieldPair = true
+      fieldOrder =
+        structure.fieldParity == 0
+        ? .unknown : structure.fieldParity == 1 ? .topFirst : .bottomFirst
+    } else {
+      isRepaired = structure.isRepaired
+      height = structure.height
+      isFieldPair = false
+      fieldOrder = .unknown
     }
   }
 

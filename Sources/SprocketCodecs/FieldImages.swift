@@ -10,6 +10,8 @@ struct FieldImages {
   /// Where each lies in the frame's bytes.
   let firstRange: Range<Int>
   let secondRange: Range<Int>
+  /// From where the offsets of `second` count.
+  let secondOrigin: Int
 
   /// Looks behind a first image, which has `first` for its structure, for a second of the same kind.
   /// `nil` where there is none. There may be padding between them.
@@ -23,22 +25,24 @@ struct FieldImages {
     }
     guard start + 2 < bytes.count else { return nil }
     do throws(JPEGError) {
-      let second = try JPEGStructure(bytes.extracting(start..<bytes.count))
+      let second = try JPEGStructure(parsing: bytes.extracting(start..<bytes.count))
       guard second.width == first.width, abs(second.height - first.height) <= 1,
         second.subsampling == first.subsampling, second.componentCount == first.componentCount
       else { return nil }
       self.first = first
       self.second = second
-      firstRange = 0..<first.byteCount
-      secondRange = start..<start + second.byteCount
+      firstRange = first.start..<first.byteCount
+      secondRange = start + second.start..<start + second.byteCount
+      secondOrigin = start
     } catch {
       return nil
     }
   }
 
-  /// Reads both images' structure; throws what is wrong with the first.
+  /// Reads both images' structure, of a frame that a source has let pass; throws what is wrong with the
+  /// first.
   init?(_ bytes: Span<UInt8>) throws(JPEGError) {
-    self.init(bytes, first: try JPEGStructure(bytes))
+    self.init(bytes, first: try JPEGStructure(parsing: bytes))
   }
 
   private static let startOfImage: UInt8 = 0xD8

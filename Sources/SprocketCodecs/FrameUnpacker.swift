@@ -38,7 +38,11 @@ public final class FrameUnpacker: Unpacker {
   let luma = LumaWriter()
   var jpeg: JPEGWorker?
 
-  public init() {}
+  /// With `verifies`, all picture data of a JPEG is read once more than decoding reads it, which finds damage
+  /// that the decoder shows as a picture: see `JPEGDecoder.verifies`.
+  private let verifies: Bool
+
+  public init(verifies: Bool = false) { self.verifies = verifies }
 
   public func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
     let isRGB = format.pixelFormat.rgbOrder != nil
@@ -69,6 +73,7 @@ public final class FrameUnpacker: Unpacker {
     guard let image = format.image, format.pixelFormat.isEncoded else { return plan }
     do throws(JPEGError) {
       jpeg = try JPEGWorker(format: format, image: image, parts: parts)
+      jpeg?.decoder.verifies = verifies
     } catch {
       throw RunError(
         .failed,

@@ -1,7 +1,8 @@
 internal import SprocketJPEG
 
 /// Makes frames of Motion-JPEG into images that every viewer opens: those without Huffman tables get
-/// the standard ones, which they mean. All other bytes stay as the camera made them.
+/// the standard ones, which they mean, and what `JPEGStructure.isRepaired` names is mended. All other bytes
+/// stay as the camera made them.
 ///
 /// One instance serves one thread. It allocates when a frame is larger than all before it.
 @safe
@@ -27,12 +28,14 @@ public struct JPEGCompleter: ~Copyable {
   /// The length of the copy; `nil` where none is needed.
   private mutating func copyWithTables(_ jpeg: Span<UInt8>, hasFieldImages: Bool) -> Int? {
     do throws(JPEGError) {
-      let structure = try JPEGStructure(headerOf: jpeg)
+      var structure = try JPEGStructure(headerOf: jpeg)
       let fields = hasFieldImages ? try FieldImages(jpeg) : nil
-      guard !structure.hasHuffmanTables || fields?.second.hasHuffmanTables == false else {
-        return nil
+      if fields == nil, !JPEGStructure.endsWithMarker(jpeg) {
+        structure = try JPEGStructure(parsing: jpeg)
       }
-      let needed = jpeg.count + 2 * JPEGHuffmanTables.standardSegment.count
+      let first = fields?.first ?? structure
+      guard first.needsMending || fields?.second.needsMending == true else { return nil }
+      let needed = jpeg.count + 2 * (JPEGHuffmanTables.standardSegment.count + 2)
       if unsafe memory.count < needed {
         unsafe memory.deallocate()
         // Half as much again: sizes of frames differ.
@@ -45,11 +48,17 @@ public struct JPEGCompleter: ~Copyable {
         var rest = output._mutatingExtracting(count..<output.count)
         return try count
           + JPEGHuffmanTables.complete(
-            jpeg.extracting(fields.secondRange), structure: fields.second, into: &rest)
+            jpeg.extracting(fields.secondOrigin..<jpeg.count), structure: fields.second, into: &rest
+          )
       }
       return try JPEGHuffmanTables.complete(jpeg, structure: structure, into: &output)
     } catch {
       return nil
     }
   }
+}
+
+extension JPEGStructure {
+  /// There are viewers that do not open such an image.
+  fileprivate var needsMending: Bool { !hasHuffmanTables || isRepaired }
 }

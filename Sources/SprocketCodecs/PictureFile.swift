@@ -1,9 +1,25 @@
 public import SprocketCore
+internal import SprocketJPEG
 internal import SprocketTIFF
 
 /// Reads kind and orientation from the bytes of a picture's file, without decoding it.
 public enum PictureFile {
   public static func isJPEG(_ bytes: Span<UInt8>) -> Bool { begins(bytes, [0xFF, 0xD8, 0xFF]) }
+
+  /// Where the image begins in a file that is a JPEG; `nil` for all others. With `isNamedJPEG` a few bytes
+  /// may come before it.
+  public static func jpegStart(in bytes: Span<UInt8>, isNamedJPEG: Bool) -> Int? {
+    let isJPEG = isJPEG(bytes)
+    guard isJPEG || isNamedJPEG else { return nil }
+    guard let structure = try? JPEGStructure(headerOf: bytes),
+      isJPEG || structure.start <= mostStrayBytes
+    else { return isJPEG ? 0 : nil }
+    return structure.start
+  }
+
+  /// Most bytes before the image in a file whose name ends with `.jpg`. Larger: an image within a file of
+  /// another kind may be taken for the file's own.
+  private static let mostStrayBytes = 512
 
   /// What makes the picture upright, from EXIF in a JPEG or a PNG (`eXIf`), or from a TIFF's own directory;
   /// upright where nothing is said.

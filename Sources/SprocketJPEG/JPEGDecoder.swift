@@ -20,11 +20,12 @@ public struct JPEGHeader: Equatable, Sendable {
 /// ## Damage
 ///
 /// libturbojpeg reports harmless oddities and real damage in one way, and only the first of an image.
-/// Here, an image with nothing but *extraneous bytes* before a marker is in order: many cameras pad
-/// their data (a whole camera would otherwise be unusable, motion issue 65). Where these come before
-/// restart markers, the entropy-coded data is read a second time to see whether more is wrong. All else
+/// Here, an image whose oddities ``JPEGStructure/isRepaired`` names is in order, and one with *extraneous
+/// bytes* before a marker if these are padding: many cameras pad their data (a whole camera would otherwise
+/// be unusable, motion issue 65). Where more may be wrong, all picture data is read a second time. All else
 /// that the library says about picture data throws ``JPEGError/damagedData`` (the picture has been
-/// written as far as possible) or ``JPEGError/undecodable``.
+/// written as far as possible) or ``JPEGError/undecodable``. What the library takes for a picture though
+/// it cannot be one is found with ``verifies``.
 ///
 /// An image of more than 500 scans is not decoded to its end (`TJFLAG_LIMITSCANS`): it would take minutes.
 ///
@@ -33,6 +34,10 @@ public struct JPEGHeader: Equatable, Sendable {
 public struct JPEGDecoder: ~Copyable {
   private let handle: tjhandle
   private var scanCheck = ScanCheck()
+
+  /// Reads all picture data a second time, of images about which the library does not complain, too: costs
+  /// about as much as decoding luma.
+  public var verifies = false
 
   /// The corresponding C function is `tjInitDecompress`.
   public init() throws(JPEGError) {
@@ -46,14 +51,27 @@ public struct JPEGDecoder: ~Copyable {
   ///
   /// The corresponding C function is `tjDecompressHeader3`.
   public mutating func header(_ jpeg: Span<UInt8>) throws(JPEGError) -> JPEGHeader {
+    try locate(jpeg).header
+  }
+
+  /// The header, and where the image begins, at which the library must be pointed: after a second start
+  /// marker it reads no image more (libjpeg-turbo 2.1.5).
+  private mutating func locate(
+    _ jpeg: Span<UInt8>
+  ) throws(JPEGError) -> (header: JPEGHeader, start: Int) {
+    let start = try JPEGStructure(headerOf: jpeg).start
+    return (try readHeader(jpeg.extracting(start..<jpeg.count)), start)
+  }
+
+  private mutating func readHeader(_ jpeg: Span<UInt8>) throws(JPEGError) -> JPEGHeader {
     var (width, height, subsampling, space): (Int32, Int32, Int32, Int32) = (0, 0, -1, -1)
     let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
       unsafe tjDecompressHeader3(
         handle, bytes.baseAddress, UInt(bytes.count), &width, &height, &subsampling, &space)
     }
-    if result != 0, width == 0 || isDamaged() != nil {
+    if result != 0, width == 0 || complaint.error != nil {
       // A subsampling without a name is the header's error and not the image's.
-      guard width > 0, height > 0, subsampling < 0 else { throw isDamaged() ?? .undecodable }
+      guard width > 0, height > 0, subsampling < 0 else { throw complaint.error ?? .undecodable }
     }
     guard width > 0, height > 0 else { throw .noFrameHeader }
     let hasPlanes = space == TJCS_YCbCr.rawValue || space == TJCS_GRAY.rawValue
@@ -75,7 +93,8 @@ public struct JPEGDecoder: ~Copyable {
     _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: ChromaSubsampling? = nil,
     scale: JPEGScale = .full, into plane: MutablePlaneBytes
   ) throws(JPEGError) {
-    let header = try header(jpeg)
+    let (header, start) = try locate(jpeg)
+    let jpeg = jpeg.extracting(start..<jpeg.count)
     guard header.width == width, header.height == height,
       subsampling == nil || header.subsampling == subsampling
     else {
@@ -88,7 +107,7 @@ public struct JPEGDecoder: ~Copyable {
         handle, bytes.baseAddress, UInt(bytes.count), base, Int32(outputWidth), stride,
         Int32(outputHeight), Int32(TJPF_GRAY.rawValue), TJFLAG_LIMITSCANS)
     }
-    if result != 0 { try checkMessage(jpeg) }
+    try check(jpeg, hasComplaint: result != 0)
   }
 
   /// Decodes the planes as they are in the image, without conversion.
@@ -105,7 +124,8 @@ public struct JPEGDecoder: ~Copyable {
     scale: JPEGScale = .full, y: MutablePlaneBytes, u: MutablePlaneBytes? = nil,
     v: MutablePlaneBytes? = nil
   ) throws(JPEGError) {
-    let header = try header(jpeg)
+    let (header, start) = try locate(jpeg)
+    let jpeg = jpeg.extracting(start..<jpeg.count)
     guard let found = header.subsampling else { throw .unsupportedSubsampling }
     guard header.width == width, header.height == height, found == subsampling else {
       throw .unexpectedImage(width: header.width, height: header.height)
@@ -121,7 +141,7 @@ public struct JPEGDecoder: ~Copyable {
           Int32(outputHeight), TJFLAG_LIMITSCANS)
       }
     }
-    if result != 0 { try checkMessage(jpeg) }
+    try check(jpeg, hasComplaint: result != 0)
   }
 
   /// The library's words for its last complaint on the calling thread. Allocates.
@@ -129,36 +149,79 @@ public struct JPEGDecoder: ~Copyable {
   /// The corresponding C function is `tjGetErrorStr2`.
   public var lastMessage: String { unsafe String(cString: tjGetErrorStr2(handle)) }
 
-  /// Throws what the library's complaint about an image means.
-  private mutating func checkMessage(_ jpeg: Span<UInt8>) throws(JPEGError) {
-    if let error = isDamaged() { throw error }
-    // Before the end marker it is the last thing that the library could have said.
-    if let message = unsafe tjGetErrorStr2(handle), unsafe contains(message, "marker 0xd9") {
-      return
+  /// Throws what the library's complaint about an image means, if it has one, and what a look at all of the
+  /// picture data finds, if it is needed.
+  private mutating func check(_ jpeg: Span<UInt8>, hasComplaint: Bool) throws(JPEGError) {
+    var isSuspect = verifies
+    if hasComplaint {
+      switch complaint {
+      case .error(let error): throw error
+      case .mayHideMore: isSuspect = true
+      case .bytesBeforeEnd(let count):
+        // It is the last thing that the library could have said.
+        isSuspect = isSuspect || !isPadding(jpeg, count: count)
+      }
     }
-    guard scanCheck.isWhole(jpeg) else { throw .damagedData }
+    guard isSuspect else { return }
+    guard let structure = try? JPEGStructure(parsing: jpeg), scanCheck.isWhole(jpeg, structure)
+    else {
+      throw .damagedData
+    }
   }
 
-  /// What the library's last complaint means, `nil` if it is harmless.
-  ///
+  /// Whether the bytes before the end marker are 0 or FF.
+  private func isPadding(_ jpeg: Span<UInt8>, count: Int) -> Bool {
+    guard let end = endMarker(jpeg), count <= end else { return false }
+    for at in end - count..<end where jpeg[at] != 0 && jpeg[at] != 0xFF { return false }
+    return true
+  }
+
+  /// What the library's last complaint about an image means.
+  private enum Complaint {
+    /// So many bytes are left over before the end marker.
+    case bytesBeforeEnd(Int)
+    /// Harmless in itself.
+    case mayHideMore
+    case error(JPEGError)
+
+    var error: JPEGError? { if case .error(let error) = self { error } else { nil } }
+  }
+
   /// `tjGetErrorCode` does not serve: it says "warning" also for an error that follows a warning. The
   /// texts are those of libjpeg's `jerror.h`, the same since 1991.
-  private func isDamaged() -> JPEGError? {
-    guard let message = unsafe tjGetErrorStr2(handle) else { return .undecodable }
-    if unsafe begins(message, "Corrupt JPEG data: ") {
-      let isHarmless =
-        unsafe contains(message, " extraneous bytes before marker ")
-        || contains(message, "bad ICC marker")
-      return isHarmless ? nil : .damagedData
+  private var complaint: Complaint {
+    guard let message = unsafe tjGetErrorStr2(handle) else { return .error(.undecodable) }
+    if unsafe begins(message, Self.corrupt) {
+      if unsafe contains(message, " extraneous bytes before marker ") {
+        // The end marker.
+        guard unsafe contains(message, "marker 0xd9") else { return .mayHideMore }
+        return .bytesBeforeEnd(unsafe number(message + Self.corrupt.utf8CodeUnitCount))
+      }
+      return unsafe contains(message, "bad ICC marker") ? .mayHideMore : .error(.damagedData)
     }
-    if unsafe begins(message, "Warning: ") || begins(message, "Unknown Adobe color transform") {
-      return nil
+    // The end marker is missing, and all picture data may be there.
+    if unsafe begins(message, "Premature end of JPEG file") || begins(message, "Warning: ")
+      || begins(message, "Unknown Adobe color transform")
+    {
+      return .mayHideMore
     }
-    let isWarning =
-      unsafe begins(message, "Premature end of JPEG file")
-      || begins(message, "Inconsistent progression sequence")
-    return isWarning ? .damagedData : .undecodable
+    return .error(
+      unsafe begins(message, "Inconsistent progression sequence") ? .damagedData : .undecodable)
   }
+
+  private static let corrupt: StaticString = "Corrupt JPEG data: "
+}
+
+/// The digits that a C string begins with, at most nine, as a number. No memory is allocated.
+private func number(_ text: UnsafePointer<CChar>) -> Int {
+  var value = 0
+  for index in 0..<9 {
+    guard let digit = unsafe Optional(UInt8(bitPattern: text[index])), 48...57 ~= digit else {
+      break
+    }
+    value = value * 10 + Int(digit) - 48
+  }
+  return value
 }
 
 /// Whether a C string begins with `prefix`. No memory is allocated.

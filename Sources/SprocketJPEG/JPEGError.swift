@@ -9,8 +9,6 @@ public enum JPEGError: Error, Equatable, Sendable {
   case noStartOfImage
   /// The data ends before the marker FFD9.
   case truncated
-  /// No marker where one must be.
-  case noMarker(offset: Int)
   /// A segment that is too short for its contents, or has impossible ones.
   case brokenSegment(marker: UInt8, offset: Int)
   /// A marker that has no business here.
@@ -66,8 +64,6 @@ extension JPEGError: CustomStringConvertible {
     case .truncated:
       "The JPEG image is cut off; if this happens often, try another USB port, a shorter cable, "
         + "or a smaller frame size."
-    case .noMarker(let offset):
-      "The JPEG image has no marker at byte \(offset) where one must be; the frame is damaged."
     case .brokenSegment(let marker, let offset):
       "The JPEG segment \(hexadecimal(marker)) at byte \(offset) is broken; the frame is damaged."
     case .strayMarker(let marker, let offset):

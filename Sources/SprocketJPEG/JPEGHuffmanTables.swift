@@ -42,25 +42,47 @@ public enum JPEGHuffmanTables {
     0xF9, 0xFA,
   ]
 
-  /// Writes `jpeg` into `output` with the standard tables before its first scan, and without what
-  /// follows its end marker; returns the number of bytes written.
+  /// Writes `jpeg` into `output` with the standard tables before its first scan where it has none, and
+  /// without what lies before its start, between the segments of its header and behind its end; an end
+  /// marker that is missing is written. Returns the number of bytes written.
   ///
-  /// An image that has tables is copied as it is. `output` must have room for
-  /// `structure.byteCount + standardSegment.count` bytes.
+  /// `output` must have room for `structure.byteCount + standardSegment.count + 2` bytes.
   public static func complete(
     _ jpeg: Span<UInt8>, structure: JPEGStructure, into output: inout MutableSpan<UInt8>
   ) throws(JPEGError) -> Int {
     let tables = structure.hasHuffmanTables ? 0 : standardSegment.count
-    let total = structure.byteCount + tables
+    let total = structure.byteCount - structure.start + tables + (structure.lacksEnd ? 2 : 0)
     guard output.count >= total else { throw .bufferTooSmall(needed: total) }
     precondition(
       structure.byteCount <= jpeg.count, "the structure must be the one parsed from this image")
     var at = 0
     let scan = structure.scanHeaderOffset
-    append(jpeg.extracting(0..<scan), to: &output, at: &at)
+    appendHeader(jpeg, structure, to: &output, at: &at)
     if tables > 0 { append(standardSegment.span, to: &output, at: &at) }
     append(jpeg.extracting(scan..<structure.byteCount), to: &output, at: &at)
+    if structure.lacksEnd {
+      output[at] = 0xFF
+      output[at + 1] = Marker.endOfImage
+      at += 2
+    }
     return at
+  }
+
+  /// What lies before the first scan.
+  private static func appendHeader(
+    _ jpeg: Span<UInt8>, _ structure: JPEGStructure, to output: inout MutableSpan<UInt8>,
+    at: inout Int
+  ) {
+    let (start, scan) = (structure.start, structure.scanHeaderOffset)
+    guard structure.isRepaired else {
+      return append(jpeg.extracting(start..<scan), to: &output, at: &at)
+    }
+    append(jpeg.extracting(start..<start + 2), to: &output, at: &at)
+    var next = start + 2
+    while let marker = nextMarker(jpeg, from: next), marker < scan {
+      next = marker + 2 + twoBytes(jpeg, marker + 2)
+      append(jpeg.extracting(marker..<next), to: &output, at: &at)
+    }
   }
 
   private static func append(

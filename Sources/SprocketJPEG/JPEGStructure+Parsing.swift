@@ -7,18 +7,18 @@ extension JPEGStructure {
   mutating func readSegments(
     _ jpeg: Span<UInt8>, untilScan: Bool = false
   ) throws(JPEGError) {
-    var hasQuantizationTables = false
-    var at = 2
+    var next = start + 2
     while true {
-      at = try skipFill(jpeg, at: at)
+      guard let at = nextMarker(jpeg, from: next) else { throw .truncated }
+      if !isFill(jpeg, next..<at) { isRepaired = true }
       let marker = jpeg[at + 1]
-      if marker == Marker.endOfImage {
-        guard width > 0 else { throw .noFrameHeader }
-        guard scanOffset > 0 else { throw .noScan }
-        // A block is two codes of a bit at least; in the first of several passes it is one.
-        guard scanBytes * 8 >= (isProgressive ? 1 : 2) * blocks else { throw .missingData }
-        byteCount = at + 2
-        return
+      if marker == Marker.endOfImage { return try end(at: at + 2) }
+      if marker == Marker.startOfImage {
+        if scanOffset > 0 { return try end(at: at, lacksMarker: true) }
+        // What came before it is no image: this one begins here.
+        self = JPEGStructure(start: at, isRepaired: true)
+        next = at + 2
+        continue
       }
       let body = try segmentBody(jpeg, marker: marker, at: at)
       switch marker {
@@ -27,25 +27,52 @@ extension JPEGStructure {
         if scanOffset == 0 { hasHuffmanTables = true }
       case 0xC3, 0xC5...0xCB, Marker.arithmeticConditioning, 0xCD...0xCF:
         throw .unsupportedProcess(marker: marker)
-      case Marker.quantizationTables: hasQuantizationTables = true
+      case Marker.quantizationTables: quantizers |= tables(jpeg, body: body)
       case Marker.restartInterval:
         guard body.count == 2 else { throw .brokenSegment(marker: marker, offset: at) }
         restartInterval = twoBytes(jpeg, body.lowerBound)
       case Marker.startOfScan:
         guard width > 0 else { throw .noFrameHeader }
-        guard hasQuantizationTables else { throw .noQuantizationTable }
+        guard quantizers != 0 else { throw .noQuantizationTable }
         if untilScan {
           (scanHeaderOffset, scanOffset) = (at, body.upperBound)
           return
         }
-        at = try readScan(jpeg, body: body, at: at)
+        guard let scanEnd = try readScan(jpeg, body: body, at: at) else {
+          return try end(at: jpeg.count, lacksMarker: true)
+        }
+        next = scanEnd
         continue
       case Marker.application.lowerBound: readFieldMark(jpeg, body: body)
       case Marker.application, Marker.comment, 0xDC, 0xDE, 0xDF, 0xF0...0xFD: break
       default: throw .strayMarker(marker: marker, offset: at)
       }
-      at = body.upperBound
+      next = body.upperBound
     }
+  }
+
+  /// The tables that a DQT segment defines (T.81, B.2.4.1), a bit for each.
+  private func tables(_ jpeg: Span<UInt8>, body: Range<Int>) -> UInt8 {
+    var (found, start): (UInt8, Int) = (0, body.lowerBound)
+    while start < body.upperBound {
+      found |= 1 << (jpeg[start] & 3)
+      start += jpeg[start] >> 4 == 0 ? 65 : 129
+    }
+    return found
+  }
+
+  /// The image ends here, with its marker or without.
+  private mutating func end(at end: Int, lacksMarker: Bool = false) throws(JPEGError) {
+    guard width > 0 else { throw .noFrameHeader }
+    guard scanOffset > 0 else { throw .noScan }
+    guard neededQuantizers & ~quantizers == 0 else { throw .noQuantizationTable }
+    // A block is two codes of a bit at least; in the first of several passes it is one.
+    guard scanBytes * 8 >= (isProgressive ? 1 : 2) * blocks else {
+      throw lacksMarker ? .truncated : .missingData
+    }
+    byteCount = end
+    lacksEnd = lacksMarker
+    if lacksMarker { isRepaired = true }
   }
 
   /// "AVI1" and a byte (Microsoft, "AVI RIFF File Reference, OpenDML AVI File Format Extensions").
@@ -86,9 +113,8 @@ extension JPEGStructure {
     (width, height, componentCount) = (columns, rows, components)
     for component in 0..<components {
       let own = components == 1 ? maximumFactors : factors(jpeg, start: start, component)
-      blocks +=
-        (columns * own.horizontal).sides(of: 8 * maximumFactors.horizontal)
-        * (rows * own.vertical).sides(of: 8 * maximumFactors.vertical)
+      blocks += self.blocks(factors: own)
+      neededQuantizers |= 1 << (jpeg[start + 6 + 3 * component + 2] & 3)
     }
     isProgressive = marker == Marker.startOfFrameProgressive
     switch components {
@@ -101,10 +127,11 @@ extension JPEGStructure {
     }
   }
 
-  /// A scan's header and its entropy-coded data; returns where the next marker other than a restart is.
+  /// A scan's header and its entropy-coded data; returns where the next marker other than a restart is,
+  /// `nil` if the data ends before one.
   private mutating func readScan(
     _ jpeg: Span<UInt8>, body: Range<Int>, at header: Int
-  ) throws(JPEGError) -> Int {
+  ) throws(JPEGError) -> Int? {
     let components = body.isEmpty ? 0 : Int(jpeg[body.lowerBound])
     guard 1...4 ~= components, body.count == 4 + 2 * components else {
       throw .brokenSegment(marker: Marker.startOfScan, offset: header)
@@ -117,7 +144,7 @@ extension JPEGStructure {
     var at = body.upperBound
     scan: while true {
       at = firstFF(jpeg, from: at)
-      guard at + 1 < jpeg.count else { throw .truncated }
+      guard at + 1 < jpeg.count else { break }
       switch jpeg[at + 1] {
       case 0x00: at += 2
       case 0xFF: at += 1
@@ -130,38 +157,36 @@ extension JPEGStructure {
       default: break scan
       }
     }
+    let isCut = at + 1 >= jpeg.count
     if restartInterval > 0, let units = codedUnits(scanComponents: components) {
-      guard restarts >= (units - 1) / restartInterval else { throw .restartMarkers(offset: at) }
+      guard restarts >= (units - 1) / restartInterval else {
+        throw isCut ? .truncated : .restartMarkers(offset: at)
+      }
     }
     scanBytes += at - body.upperBound
-    return at
+    return isCut ? nil : at
   }
 
   /// Minimum coded units of a scan: blocks if it has one component, interleaved units if it has all;
   /// `nil` for a scan of some of them (T.81, A.2).
   func codedUnits(scanComponents: Int) -> Int? {
     guard scanComponents == componentCount else { return nil }
-    let unitWidth = scanComponents == 1 ? 8 : 8 * maximumFactors.horizontal
-    let unitHeight = scanComponents == 1 ? 8 : 8 * maximumFactors.vertical
-    return ((width + unitWidth - 1) / unitWidth) * ((height + unitHeight - 1) / unitHeight)
+    return scanComponents == 1 ? blocks(factors: maximumFactors) : interleavedUnits
+  }
+
+  /// Units of a scan of several components.
+  var interleavedUnits: Int { blocks(factors: (1, 1)) }
+
+  /// Blocks of a component with these sampling factors, without what fills up interleaved units.
+  func blocks(factors: (horizontal: Int, vertical: Int)) -> Int {
+    (width * factors.horizontal).sides(of: 8 * maximumFactors.horizontal)
+      * (height * factors.vertical).sides(of: 8 * maximumFactors.vertical)
   }
 }
 
 extension Int {
   /// How many pieces of `side` this takes, rounded up.
   fileprivate func sides(of side: Int) -> Int { (self + side - 1) / side }
-}
-
-/// The place of the last FF of a marker at `at`, which may have fill bytes before it (T.81, B.1.1.2).
-private func skipFill(_ jpeg: Span<UInt8>, at start: Int) throws(JPEGError) -> Int {
-  var at = start
-  guard at < jpeg.count else { throw .truncated }
-  guard jpeg[at] == 0xFF else { throw .noMarker(offset: at) }
-  while true {
-    guard at + 1 < jpeg.count else { throw .truncated }
-    guard jpeg[at + 1] == 0xFF else { return at }
-    at += 1
-  }
 }
 
 /// The bytes of a segment after its length. Markers without a length are out of place where this is
@@ -186,27 +211,4 @@ private func factors(
 ) -> (horizontal: Int, vertical: Int) {
   let both = Int(jpeg[start + 6 + 3 * component + 1])
   return (both >> 4, both & 15)
-}
-
-private func twoBytes(_ jpeg: Span<UInt8>, _ at: Int) -> Int {
-  Int(jpeg[at]) << 8 | Int(jpeg[at + 1])
-}
-
-/// The first FF at or after `start`, or the number of bytes. In entropy-coded data one comes every
-/// two hundred bytes or so, hence eight at a time.
-@inline(__always)
-private func firstFF(_ jpeg: Span<UInt8>, from start: Int) -> Int {
-  let bytes = unsafe jpeg.bytes
-  var at = start
-  while at &+ 8 <= jpeg.count {
-    // In bounds by the line above. The lowest bit that is set in `marks` is the highest of the first
-    // byte that is FF (that is, zero in `word`); Mycroft 1987.
-    let word = unsafe ~UInt64(
-      littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self))
-    let marks = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
-    if marks != 0 { return at &+ marks.trailingZeroBitCount &>> 3 }
-    at &+= 8
-  }
-  while at < jpeg.count, jpeg[at] != 0xFF { at &+= 1 }
-  return at
 }

@@ -11,10 +11,19 @@ public import SprocketPixels
 /// image has picture data enough for it, a bit or two for each block.
 ///
 /// It is as tolerant as cameras make necessary: fill bytes before markers, no Huffman tables, no or
-/// strange application segments, and anything at all after the end of the image are in order.
+/// strange application segments, and anything at all after the end of the image are in order. Of what
+/// libjpeg-turbo or FFmpeg show without a gap in the picture, it takes bytes before the image and between
+/// segments, a second start marker, and an end marker that is missing behind whole picture data: see
+/// ``isRepaired``.
 ///
 /// The format is ITU-T T.81 (ISO/IEC 10918-1), annex B.
 public struct JPEGStructure: Equatable, Sendable {
+  /// Where the image's start marker is, in bytes.
+  public internal(set) var start = 0
+  /// The image has bytes before it or between its segments, two start markers, or no end marker.
+  public internal(set) var isRepaired = false
+  /// The end marker is missing: the data ends, or another image begins.
+  public internal(set) var lacksEnd = false
   /// In pixels.
   public internal(set) var width = 0
   /// In pixels.
@@ -37,13 +46,17 @@ public struct JPEGStructure: Equatable, Sendable {
   public internal(set) var scanHeaderOffset = 0
   /// Where the first entropy-coded byte is.
   public internal(set) var scanOffset = 0
-  /// The length of the image through its end marker; what follows is padding.
+  /// Where the image ends, behind its end marker; what follows is padding. Without a marker it is where
+  /// the data ends, or the next image begins.
   public internal(set) var byteCount = 0
 
   /// Sampling factors of the first component, needed to count coded units.
   var maximumFactors = (horizontal: 1, vertical: 1)
   /// Blocks of 8 x 8 samples in all components, without what fills up coded units.
   var blocks = 0
+  /// The quantization tables that the components name, and those that there are, a bit for each.
+  var neededQuantizers: UInt8 = 0
+  var quantizers: UInt8 = 0
   /// Scans, and the entropy-coded bytes in them.
   var scanCount = 0
   var scanBytes = 0
@@ -56,7 +69,8 @@ public struct JPEGStructure: Equatable, Sendable {
   static let mostPixels = 1 << 28
 
   public static func == (a: Self, b: Self) -> Bool {
-    a.width == b.width && a.height == b.height && a.componentCount == b.componentCount
+    a.start == b.start && a.isRepaired == b.isRepaired && a.lacksEnd == b.lacksEnd
+      && a.width == b.width && a.height == b.height && a.componentCount == b.componentCount
       && a.subsampling == b.subsampling && a.isProgressive == b.isProgressive
       && a.hasHuffmanTables == b.hasHuffmanTables && a.restartInterval == b.restartInterval
       && a.fieldParity == b.fieldParity
@@ -64,40 +78,71 @@ public struct JPEGStructure: Equatable, Sendable {
       && a.byteCount == b.byteCount
   }
 
-  /// Reads `jpeg` from its first byte to its end marker; throws what is wrong with it.
+  /// Reads `jpeg` from its first byte to its end marker; throws what is wrong with it. Where the end marker
+  /// is missing, all picture data is read.
   ///
-  /// Cost: about 70 µs for an image of 500 kB.
+  /// Cost: about 70 µs for an image of 500 kB; without an end marker as much as decoding luma, and an
+  /// allocation, see ``JPEGCheck``.
   public init(_ jpeg: Span<UInt8>) throws(JPEGError) {
-    guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == Marker.startOfImage else {
-      throw .noStartOfImage
-    }
+    var check = JPEGCheck()
+    self = try check.structure(of: jpeg)
+  }
+
+  /// The same without a look at the picture data of an image that has no end marker, which ``lacksEnd``
+  /// tells: for frames that a source has let pass.
+  public init(parsing jpeg: Span<UInt8>) throws(JPEGError) {
+    try self.init(findingStartIn: jpeg)
     try readSegments(jpeg)
   }
 
   /// Reads the segments before the first scan alone; `byteCount` is that of `jpeg`, and whether the
   /// image is whole is not looked at. A few microseconds.
   public init(headerOf jpeg: Span<UInt8>) throws(JPEGError) {
-    guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == Marker.startOfImage else {
-      throw .noStartOfImage
-    }
+    try self.init(findingStartIn: jpeg)
     try readSegments(jpeg, untilScan: true)
     byteCount = jpeg.count
   }
+
+  /// Whether the data ends with an end marker, and bytes that are 0 or FF. A few nanoseconds.
+  public static func endsWithMarker(_ jpeg: Span<UInt8>) -> Bool { endMarker(jpeg) != nil }
+
+  private init(findingStartIn jpeg: Span<UInt8>) throws(JPEGError) {
+    if jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == Marker.startOfImage { return }
+    var at = 0
+    while let marker = nextMarker(jpeg, from: at) {
+      if jpeg[marker + 1] == Marker.startOfImage, marker + 2 < jpeg.count, jpeg[marker + 2] == 0xFF
+      {
+        (start, isRepaired) = (marker, true)
+        return
+      }
+      at = marker + 2
+    }
+    throw .noStartOfImage
+  }
+
+  init(start: Int, isRepaired: Bool) {
+    (self.start, self.isRepaired) = (start, isRepaired)
+  }
 }
 
-/// The second bytes of the markers that matter here (T.81, table B.1).
-enum Marker {
-  static let startOfFrameBaseline: UInt8 = 0xC0
-  static let startOfFrameExtended: UInt8 = 0xC1
-  static let startOfFrameProgressive: UInt8 = 0xC2
-  static let huffmanTables: UInt8 = 0xC4
-  static let arithmeticConditioning: UInt8 = 0xCC
-  static let restart: ClosedRange<UInt8> = 0xD0...0xD7
-  static let startOfImage: UInt8 = 0xD8
-  static let endOfImage: UInt8 = 0xD9
-  static let startOfScan: UInt8 = 0xDA
-  static let quantizationTables: UInt8 = 0xDB
-  static let restartInterval: UInt8 = 0xDD
-  static let application: ClosedRange<UInt8> = 0xE0...0xEF
-  static let comment: UInt8 = 0xFE
+/// Reads the structure of images one after the other, and, where an end marker is missing, whether all
+/// picture data is there. Allocates once, for the first such image.
+public struct JPEGCheck: ~Copyable {
+  private var scans: ScanCheck?
+
+  public init() {}
+
+  /// As ``JPEGStructure/init(_:)``.
+  public mutating func structure(of jpeg: Span<UInt8>) throws(JPEGError) -> JPEGStructure {
+    let structure = try JPEGStructure(parsing: jpeg)
+    guard isWhole(jpeg, structure) else { throw .truncated }
+    return structure
+  }
+
+  /// Whether an image that has no end marker has all its picture data. True for all others.
+  public mutating func isWhole(_ jpeg: Span<UInt8>, _ structure: JPEGStructure) -> Bool {
+    guard structure.lacksEnd else { return true }
+    if scans == nil { scans = ScanCheck() }
+    return scans!.isWhole(jpeg, structure)
+  }
 }

@@ -1,59 +1,107 @@
-/// A second look at an image of which the decoder said nothing but that there are extraneous bytes before
-/// a marker: the library reports only the first of its warnings, so that real damage may hide behind it.
+/// Whether all picture data of an image is there and can be right.
+///
+/// libjpeg reports only the first of its warnings, oddities and damage alike, so that damage may hide behind
+/// an oddity, and it takes much damage for pictures: data that ends before a marker, codes that lead out of
+/// a block, DC coefficients that run away. Every scan is read here, and every block of it.
 struct ScanCheck: ~Copyable {
-  private let codes = HuffmanCodes()
-  /// Of each component: its name, its blocks in a coded unit, and its tables.
-  private var components = InlineArray<4, (identifier: UInt8, blocks: Int, dc: Int, ac: Int)>(
-    repeating: (0, 0, 0, 4))
-  private var componentCount = 0
-
-  /// Whether every block of a baseline image can be read from its entropy-coded data: all codes exist
-  /// and no restart interval ends too early. What is left over at the end of one does not count.
-  ///
-  /// True as well for what is not looked at: progressive images, and those with several scans. Costs
-  /// about as much as decoding luma; allocates nothing.
-  mutating func isWhole(_ jpeg: Span<UInt8>) -> Bool {
-    guard let structure = try? JPEGStructure(jpeg) else { return false }
-    guard !structure.isProgressive else { return true }
-    guard readTables(jpeg, before: structure.scanHeaderOffset) else { return false }
-    guard readScanHeader(jpeg, at: structure.scanHeaderOffset),
-      let units = structure.codedUnits(scanComponents: componentCount)
-    else { return true }
-    return readUnits(
-      jpeg, from: structure.scanOffset, to: structure.byteCount - 2, units: units,
-      interval: structure.restartInterval)
+  /// A component of the image, and how far it was read.
+  struct Component {
+    var identifier: UInt8 = 0
+    var horizontal = 1
+    var vertical = 1
+    /// Blocks of a scan that has this component alone.
+    var blocks = 0
+    var quantizer = 0
+    var dc = 0
+    var ac = 4
+    /// The last DC coefficient.
+    var last = 0
+    /// A bit for each coefficient whose lowest bit came.
+    var complete: UInt64 = 0
+    /// Where its blocks lie in `Coefficients`.
+    var firstBlock = 0
   }
 
-  /// Takes the standard tables, those in the image, and the components of its frame header.
-  private mutating func readTables(_ jpeg: Span<UInt8>, before end: Int) -> Bool {
+  let codes = HuffmanCodes()
+  var components = InlineArray<4, Component>(repeating: Component())
+  private var componentCount = 0
+  private var steps = InlineArray<4, Int>(repeating: 1)
+  private var restartInterval = 0
+  /// A DC coefficient of the interval is far from what a picture can have.
+  private var hasRunAway = false
+  var coefficients = Coefficients()
+
+  /// How far a DC coefficient, times its step, may lie beyond those of white and black, 1024 and -1024:
+  /// encoders round, and some overshoot at hard edges. A larger value finds less damage.
+  private static let overshoot = 256
+  /// Of so many units one may lie in an interval that has bytes left over or a DC coefficient that runs away:
+  /// some cameras leave anything between restart markers. A larger number finds smaller damage, and
+  /// condemns more pictures in which nobody sees it.
+  private static let wrongShare = 100
+
+  /// Whether every block of the image can be read: all codes exist, none leads out of its block, and no
+  /// interval ends early. In nearly all intervals what is left over at the end is padding, and no DC
+  /// coefficient is far from what a picture can have. `structure` is the image's own.
+  ///
+  /// Costs about as much as decoding luma. Allocates for a progressive image alone.
+  mutating func isWhole(_ jpeg: Span<UInt8>, _ structure: JPEGStructure) -> Bool {
     let standard = JPEGHuffmanTables.standardSegment
     guard define(standard.span, 4..<standard.count) else { return false }
-    var offset = 2
-    while offset + 4 <= end {
-      guard jpeg[offset + 1] != 0xFF else {
-        offset += 1
-        continue
-      }
-      let body = offset + 4..<offset + 2 + (Int(jpeg[offset + 2]) << 8 | Int(jpeg[offset + 3]))
-      switch jpeg[offset + 1] {
+    (componentCount, restartInterval) = (0, 0)
+    defer { coefficients.release() }
+    let end = structure.byteCount
+    var next = structure.start + 2
+    while let at = nextMarker(jpeg, from: next), at + 4 <= end {
+      let body = at + 4..<at + 2 + twoBytes(jpeg, at + 2)
+      next = body.upperBound
+      switch jpeg[at + 1] {
+      case Marker.endOfImage: return isComplete
       case Marker.huffmanTables: guard define(jpeg, body) else { return false }
-      case Marker.startOfFrameBaseline, Marker.startOfFrameExtended:
-        componentCount = Int(jpeg[body.lowerBound + 5])
-        for index in 0..<componentCount {
-          let start = body.lowerBound + 6 + 3 * index
-          let factors = Int(jpeg[start + 1])
-          components[index].identifier = jpeg[start]
-          components[index].blocks = componentCount == 1 ? 1 : (factors >> 4) * (factors & 15)
-        }
+      case Marker.quantizationTables: guard readSteps(jpeg, body) else { return false }
+      case Marker.restartInterval: restartInterval = twoBytes(jpeg, body.lowerBound)
+      case Marker.startOfFrameBaseline...Marker.startOfFrameProgressive:
+        guard readFrame(jpeg, body, structure) else { return false }
+      case Marker.startOfScan:
+        guard let scanEnd = readScan(jpeg, body, structure, end) else { return false }
+        next = scanEnd
       default: break
       }
-      offset = body.upperBound
     }
-    return true
+    return isComplete
+  }
+
+  /// Whether all coefficients of all components came to their lowest bit.
+  private var isComplete: Bool {
+    for index in 0..<componentCount where components[index].complete != ~0 { return false }
+    return componentCount > 0
+  }
+
+  /// The components of a frame header's body (T.81, B.2.2).
+  private mutating func readFrame(
+    _ jpeg: Span<UInt8>, _ body: Range<Int>, _ structure: JPEGStructure
+  ) -> Bool {
+    componentCount = structure.componentCount
+    var blocks = 0
+    for index in 0..<componentCount {
+      let start = body.lowerBound + 6 + 3 * index
+      let factors = Int(jpeg[start + 1])
+      var component = Component()
+      component.identifier = jpeg[start]
+      (component.horizontal, component.vertical) = (factors >> 4, factors & 15)
+      component.quantizer = Int(jpeg[start + 2]) & 3
+      // Of a single component, the factors mean nothing.
+      component.blocks = structure.blocks(
+        factors: componentCount == 1
+          ? structure.maximumFactors : (component.horizontal, component.vertical))
+      component.firstBlock = blocks
+      blocks += component.blocks
+      components[index] = component
+    }
+    return !structure.isProgressive || coefficients.reserve(blocks)
   }
 
   /// The tables of a DHT segment's body (T.81, B.2.4.2).
-  private func define(_ bytes: Span<UInt8>, _ body: Range<Int>) -> Bool {
+  private mutating func define(_ bytes: Span<UInt8>, _ body: Range<Int>) -> Bool {
     var start = body.lowerBound
     while start + 17 <= body.upperBound {
       let place = Int(bytes[start])
@@ -68,123 +116,119 @@ struct ScanCheck: ~Copyable {
     return true
   }
 
-  /// Which tables the components use; false if the scan does not have all components in order.
-  private mutating func readScanHeader(_ jpeg: Span<UInt8>, at offset: Int) -> Bool {
-    guard Int(jpeg[offset + 4]) == componentCount else { return false }
-    for index in 0..<componentCount {
-      let selectors = Int(jpeg[offset + 6 + 2 * index])
-      guard jpeg[offset + 5 + 2 * index] == components[index].identifier, selectors & 0xCC == 0
-      else { return false }
-      components[index].dc = selectors >> 4
-      components[index].ac = 4 + selectors & 3
+  /// The DC steps of a DQT segment's body (T.81, B.2.4.1).
+  private mutating func readSteps(_ bytes: Span<UInt8>, _ body: Range<Int>) -> Bool {
+    var start = body.lowerBound
+    while start + 65 <= body.upperBound {
+      let (isWide, table) = (bytes[start] >> 4 != 0, Int(bytes[start] & 3))
+      steps[table] = isWide ? twoBytes(bytes, start + 1) : Int(bytes[start + 1])
+      start += isWide ? 129 : 65
     }
-    return true
+    return start == body.upperBound
   }
 
-  /// Reads all coded units of the image.
-  private func readUnits(
-    _ jpeg: Span<UInt8>, from start: Int, to end: Int, units: Int, interval: Int
+  /// Reads a scan by the body of its header; returns where the next marker is, `nil` where the scan is
+  /// damaged.
+  private mutating func readScan(
+    _ jpeg: Span<UInt8>, _ body: Range<Int>, _ structure: JPEGStructure, _ end: Int
+  ) -> Int? {
+    guard var scan = Scan(jpeg, body, isProgressive: structure.isProgressive) else { return nil }
+    for index in 0..<scan.memberCount {
+      let (identifier, tables) = scan.selectors[index]
+      var place = 0
+      while place < componentCount, components[place].identifier != identifier { place += 1 }
+      guard place < componentCount, tables & 0xCC == 0 else { return nil }
+      scan.members[index] = place
+      components[place].dc = Int(tables >> 4)
+      components[place].ac = 4 + Int(tables & 3)
+    }
+    let units =
+      scan.memberCount == 1 ? components[scan.members[0]].blocks : structure.interleavedUnits
+    var bits = EntropyBits(at: body.upperBound)
+    guard readUnits(jpeg, end, units, scan, &bits) else { return nil }
+    if scan.low == 0 {
+      for index in 0..<scan.memberCount { components[scan.members[index]].complete |= scan.band }
+    }
+    return bits.at
+  }
+
+  private mutating func readUnits(
+    _ jpeg: Span<UInt8>, _ end: Int, _ units: Int, _ scan: borrowing Scan, _ bits: inout EntropyBits
   ) -> Bool {
-    var bits = BitReader(at: start)
-    var remaining = units
+    var (unit, wrong) = (0, 0)
     while true {
-      let count = interval == 0 ? remaining : min(interval, remaining)
-      for _ in 0..<count {
-        guard readUnit(jpeg, end, &bits) else { return false }
+      for index in 0..<componentCount { components[index].last = 0 }
+      hasRunAway = false
+      // Blocks of the band that have no coefficient more (T.81, G.1.2.2).
+      var run = 0
+      let first = unit
+      let last = restartInterval == 0 ? units : min(unit + restartInterval, units)
+      while unit < last {
+        guard readUnit(jpeg, end, unit, scan, &run, &bits) else { return false }
+        unit += 1
       }
-      remaining -= count
-      if remaining == 0 { return true }
-      guard bits.skipToRestart(jpeg, end) else { return false }
+      guard run == 0 else { return false }
+      if !bits.finish(jpeg, end) || hasRunAway { wrong += last - first }
+      if unit == units { break }
+      guard bits.takeRestart(jpeg, end) else { return false }
     }
+    // Encoders may write a marker behind the last interval, too.
+    if bits.takeRestart(jpeg, end), !bits.isAtEnd(jpeg, end) { return false }
+    return wrong * Self.wrongShare <= units
   }
 
-  private func readUnit(_ jpeg: Span<UInt8>, _ end: Int, _ bits: inout BitReader) -> Bool {
-    for index in 0..<componentCount {
-      let component = components[index]
-      for _ in 0..<component.blocks {
-        guard bits.readSymbol(jpeg, end, codes, component.dc) >= 0 else { return false }
-        var coefficient = 1
-        while coefficient < 64 {
-          let symbol = bits.readSymbol(jpeg, end, codes, component.ac)
-          if symbol & 15 == 0, symbol != 0xF0 { break }
-          if symbol < 0 { return false }
-          // A run of zeros and one coefficient; F0 is sixteen zeros.
-          coefficient &+= symbol &>> 4 &+ 1
-        }
+  @inline(__always)
+  private mutating func readUnit(
+    _ jpeg: Span<UInt8>, _ end: Int, _ unit: Int, _ scan: borrowing Scan, _ run: inout Int,
+    _ bits: inout EntropyBits
+  ) -> Bool {
+    for index in 0..<scan.memberCount {
+      let member = scan.members[index]
+      let component = components[member]
+      let count = scan.memberCount == 1 ? 1 : component.horizontal * component.vertical
+      for _ in 0..<count {
+        let isRead =
+          switch scan.kind {
+          case .sequential:
+            readDC(jpeg, end, member, 0, &bits) && readAC(jpeg, end, component.ac, &bits)
+          case .firstDC: readDC(jpeg, end, member, scan.low, &bits)
+          case .refinedDC: bits.read(1, jpeg, end) != nil
+          case .firstAC: readFirst(jpeg, end, component, unit, scan, &run, &bits)
+          case .refinedAC: readRefined(jpeg, end, component, unit, scan, &run, &bits)
+          }
+        guard isRead else { return false }
       }
     }
     return true
   }
-}
 
-/// Bits of entropy-coded data, with stuffed zeros taken out.
-private struct BitReader {
-  /// Bits that have been read and not used, the next one the highest; zeros follow.
-  var bits: UInt64 = 0
-  var count = 0
-  /// The next byte.
-  var at: Int
-
-  init(at start: Int) { at = start }
-
-  /// The next symbol, and away with the bits that its lower half counts; -1 if there is none, or if the
-  /// data ends within it.
   @inline(__always)
-  mutating func readSymbol(
-    _ jpeg: Span<UInt8>, _ end: Int, _ codes: borrowing HuffmanCodes, _ table: Int
-  ) -> Int {
-    // A code has at most 16 bits, and at most 15 follow.
-    if count < 31 { fill(jpeg, end) }
-    let entry = codes.find(table, Int(truncatingIfNeeded: bits &>> 48))
-    let used = (entry &>> 8) &+ (entry & 15)
-    guard entry != 0, used <= count else { return -1 }
-    bits = bits &<< UInt64(truncatingIfNeeded: used)
-    count &-= used
-    return entry & 0xFF
+  private mutating func readDC(
+    _ jpeg: Span<UInt8>, _ end: Int, _ member: Int, _ low: Int, _ bits: inout EntropyBits
+  ) -> Bool {
+    guard let difference = bits.readDifference(jpeg, end, codes, components[member].dc) else {
+      return false
+    }
+    // A difference has 12 bits at most, so that no sum of an image overflows.
+    components[member].last &+= difference
+    let step = steps[components[member].quantizer]
+    let value = abs(components[member].last) &<< low &* step
+    if value > 1024 &+ Self.overshoot &+ step { hasRunAway = true }
+    return true
   }
 
-  /// Reads bytes up to a marker, as many as fit. Called with fewer than 31 bits.
   @inline(__always)
-  private mutating func fill(_ jpeg: Span<UInt8>, _ end: Int) {
-    if at &+ 4 <= end {
-      // In bounds: `end` is within the image.
-      let word = unsafe UInt32(
-        bigEndian: jpeg.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt32.self))
-      // Zero where no byte is FF, see `firstFF`.
-      if (~word &- 0x0101_0101) & word & 0x8080_8080 == 0 {
-        bits |= UInt64(word) &<< UInt64(truncatingIfNeeded: 32 &- count)
-        count &+= 32
-        at &+= 4
-        return
-      }
+  private func readAC(
+    _ jpeg: Span<UInt8>, _ end: Int, _ table: Int, _ bits: inout EntropyBits
+  ) -> Bool {
+    var coefficient = 1
+    while coefficient < 64 {
+      let symbol = bits.readSymbol(jpeg, end, codes, table)
+      if symbol & 15 == 0, symbol != 0xF0 { return true }
+      if symbol < 0 { return false }
+      // A run of zeros and one coefficient; F0 is sixteen zeros.
+      coefficient &+= symbol &>> 4 &+ 1
     }
-    fillSlowly(jpeg, end)
-  }
-
-  @inline(never)
-  private mutating func fillSlowly(_ jpeg: Span<UInt8>, _ end: Int) {
-    while count <= 56, at < end {
-      let byte = jpeg[at]
-      if byte == 0xFF {
-        guard at + 1 < end, jpeg[at + 1] == 0 else { return }
-        at += 1
-      }
-      at += 1
-      bits |= UInt64(byte) &<< UInt64(truncatingIfNeeded: 56 - count)
-      count += 8
-    }
-  }
-
-  /// Leaves the rest of an interval and its restart marker; false if there is none.
-  mutating func skipToRestart(_ jpeg: Span<UInt8>, _ end: Int) -> Bool {
-    (bits, count) = (0, 0)
-    while at + 1 < end {
-      if jpeg[at] == 0xFF, Marker.restart ~= jpeg[at + 1] {
-        at += 2
-        return true
-      }
-      at += 1
-    }
-    return false
+    return coefficient == 64
   }
 }

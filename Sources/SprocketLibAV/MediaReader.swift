@@ -31,6 +31,8 @@ public struct MediaReader: ~Copyable {
   /// What is read and decoded before it is lent.
   private let scratch: LentShell
   private let threadCount: Int
+  /// Bytes of a JPEG's start marker.
+  private static let startMarkerBytes: Int32 = 2
   /// Thrown when the decoder has been drained.
   private var failure: MediaError?
 
@@ -94,9 +96,16 @@ public struct MediaReader: ~Copyable {
   /// after that.
   public mutating func nextPacket() throws(MediaError) -> EncodedPacket? {
     let shell = try lend()
-    guard unsafe try demuxer.read(into: shell.packet) else { return nil }
     let packet = unsafe shell.packet
-    let time = unsafe clock.time(given: chosenRate == nil ? demuxer.time(of: packet) : nil)
+    // libavformat cuts a stream at each start marker, also where an image has two.
+    let isCut = info.isMJPEG && !info.hasTimes
+    repeat {
+      unsafe libav.av_packet_unref(packet)
+      guard unsafe try demuxer.read(into: packet) else { return nil }
+    } while unsafe isCut && packet.pointee.size == Self.startMarkerBytes
+    // Such a stream has no times but those that libavformat makes up of each piece.
+    let time = unsafe clock.time(
+      given: chosenRate == nil && !isCut ? demuxer.time(of: packet) : nil)
     unsafe shell.pointer.pointee.time = time.nanoseconds
     unsafe shell.pointer.pointee.isTimeMade = time.isMade
     unsafe shell.pointer.pointee.isKeyframe = unsafe packet.pointee.flags & AV_PKT_FLAG_KEY != 0

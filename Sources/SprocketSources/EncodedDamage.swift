@@ -1,7 +1,9 @@
 internal import SprocketCodecs
 
 /// Checks encoded frames, and counts those that are not whole by what is wrong with them.
-struct EncodedDamage {
+struct EncodedDamage: ~Copyable {
+  private var reader = EncodedFrame.Reader()
+  private var repaired: UInt64 = 0
   private var broken: UInt64 = 0
   private(set) var impossibleSizes: UInt64 = 0
   private var excessiveScans: UInt64 = 0
@@ -10,7 +12,9 @@ struct EncodedDamage {
   /// What the frame says of itself; `nil` where it is damaged. `fullHeight` is as in `EncodedFrame`.
   mutating func check(_ bytes: Span<UInt8>, fullHeight: Int? = nil) -> EncodedFrame? {
     do throws(EncodedFrame.Fault) {
-      return try EncodedFrame(reading: bytes, fullHeight: fullHeight)
+      let frame = try reader.read(bytes, fullHeight: fullHeight)
+      if frame.isRepaired { repaired += 1 }
+      return frame
     } catch {
       switch error {
       case .broken: broken += 1
@@ -45,7 +49,7 @@ struct EncodedDamage {
   /// For the summary; what never happened is left out.
   var counts: [(name: String, value: UInt64)] {
     [
-      ("broken_jpegs", broken), ("impossible_jpeg_sizes", impossibleSizes),
+      ("repaired", repaired), ("broken_jpegs", broken), ("impossible_jpeg_sizes", impossibleSizes),
       ("jpegs_of_too_many_scans", excessiveScans), ("jpegs_of_unread_kinds", unsupported),
     ].filter { $0.value > 0 }
   }

@@ -62,10 +62,59 @@ import Testing
 
   @Test func everyShorterImageIsRejected() throws {
     let jpeg = try TestImage.smooth(.yuv422, width: 48, height: 16).encoded(quality: 75)
-    for count in 0..<jpeg.count {
+    for count in 0..<jpeg.count - 2 {
       let fault = #expect(throws: JPEGError.self) { try parse(Array(jpeg[..<count])) }
       expectEqual(fault, (count < 2 ? .noStartOfImage : .truncated))
     }
+    // All picture data is there.
+    for count in jpeg.count - 2..<jpeg.count {
+      let structure = try parse(Array(jpeg[..<count]))
+      expectTrue(structure.lacksEnd && structure.isRepaired)
+      expectEqual(structure.byteCount, count)
+    }
+  }
+
+  @Test(arguments: ["before", "between", "two starts", "header twice", "half an image", "no end"])
+  func takesWhatOthersShow(oddity: String) throws {
+    let image = TestImage.smooth(.yuv420, width: 48, height: 32)
+    let jpeg = try image.encoded(quality: 75)
+    let structure = try parse(jpeg)
+    let tables = try #require(
+      (0..<structure.scanOffset).first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDB })
+    // FF00 is no marker.
+    let stray: [UInt8] = [0, 0xD8, 7, 0xFF, 0, 0xFF]
+    let odd: [UInt8] =
+      switch oddity {
+      case "before": stray + jpeg
+      case "between": jpeg[..<tables] + stray + jpeg[tables...]
+      case "two starts": [0xFF, 0xD8] + jpeg
+      case "header twice": jpeg[..<structure.scanHeaderOffset] + jpeg
+      case "half an image": jpeg[..<tables] + jpeg
+      default: jpeg.dropLast(2)
+      }
+    let found = try parse(odd)
+    expectTrue(found.isRepaired)
+    expectEqual([found.width, found.height], [48, 32])
+    expectEqual(found.lacksEnd, oddity == "no end")
+    var decoder = try JPEGDecoder()
+    decoder.verifies = true
+    var (plain, same) = (image, image)
+    try plain.decode(jpeg, with: &decoder)
+    try same.decode(odd, with: &decoder)
+    expectTrue(plain.planes == same.planes)
+    // What is made of it for viewers is the image that it was.
+    var output = [UInt8](repeating: 0, count: odd.count + 422)
+    var span = output.mutableSpan
+    let count = try JPEGHuffmanTables.complete(odd.span, structure: found, into: &span)
+    expectTrue(Array(output[..<count]) == jpeg)
+  }
+
+  @Test func anotherImageIsNoEndOfOneThatIsCut() throws {
+    let jpeg = try TestImage.smooth(.yuv420, width: 160, height: 120).encoded(quality: 75)
+    #expect(throws: JPEGError.truncated) { try parse(Array(jpeg.dropLast(40)) + jpeg) }
+    let whole = try parse(jpeg.dropLast(2) + jpeg)
+    expectTrue(whole.lacksEnd)
+    expectEqual(whole.byteCount, jpeg.count - 2)
   }
 
   @Test func namesWhatIsWrong() throws {
@@ -84,7 +133,6 @@ import Testing
     let tables = try #require(
       (0..<structure.scanOffset).first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDB })
     expectEqual(fault { $0[0] = 0 }, .noStartOfImage)
-    expectEqual(fault { $0[2] = 0 }, .noMarker(offset: 2))
     expectEqual(
       fault {
         $0[4] = 0
@@ -119,7 +167,7 @@ import Testing
       .restartMarkers(offset: structure.scanOffset + 4))
     expectEqual(
       fault { $0.insert(contentsOf: [0xFF, 0xD8], at: structure.scanOffset + 4) },
-      .strayMarker(marker: 0xD8, offset: structure.scanOffset + 4))
+      .truncated)
     expectEqual(
       fault { $0.insert(contentsOf: jpeg[frame..<frame + 19], at: frame) },
       .twoFrameHeaders(offset: frame + 19))

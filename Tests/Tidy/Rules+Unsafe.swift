@@ -94,8 +94,8 @@ extension Rules {
     Permission(
       "Sources/SprocketJPEG",
       [
-        "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGStructure+Parsing", "PlaneTable",
-        "ScanCheck",
+        "Coefficients", "EntropyBits", "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGMarkers",
+        "PlaneTable",
       ],
       "wraps libturbojpeg"),
     Permission(

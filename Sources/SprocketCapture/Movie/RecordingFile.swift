@@ -13,7 +13,8 @@ extension RecordingResult {
     do throws(RunError) {
       let engine = try Engine(
         source: FileSource(path: path),
-        sinks: [ClosureSink("verify", reading: .luma(.eighth)) { _ in }])
+        sinks: [ClosureSink("verify", reading: .luma(.eighth)) { _ in }],
+        options: RunOptions(verifies: true))
       try engine.start()
       while await !engine.hasEnded(within: .milliseconds(100)) {
         guard !Task.isCancelled else {

@@ -14,8 +14,7 @@ struct PictureNames: Equatable {
   /// Endings of pictures' files, in lower case. A file of another name may be one, too, if it is named.
   static let endings: Set<String> = [
     "avif", "bmp", "dng", "dpx", "exr", "gif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam",
-    "pbm",
-    "pgm", "png", "pnm", "ppm", "qoi", "tif", "tiff", "webp",
+    "pbm", "pgm", "png", "pnm", "ppm", "qoi", "tif", "tiff", "webp",
   ]
 
   /// What `text` names: a folder's pictures, those that match `*`, `?` or `[...]`, those numbered by `%d` or
@@ -68,9 +67,18 @@ struct PictureNames: Equatable {
     entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
   }
 
+  /// Whether the name is that of a JPEG.
+  static func namesJPEG(_ path: String) -> Bool {
+    ["jfif", "jpe", "jpeg", "jpg"].contains(ending(of: path))
+  }
+
   private static func isPicture(_ path: String) -> Bool {
-    guard let dot = path.lastIndex(of: "."), fileKind(path).holdsBytes else { return false }
-    return endings.contains(path[path.index(after: dot)...].lowercased())
+    fileKind(path).holdsBytes && endings.contains(ending(of: path))
+  }
+
+  /// What follows the last dot, in lower case; empty without a dot.
+  private static func ending(of path: String) -> String {
+    path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
   }
 }
 

@@ -83,7 +83,8 @@ public final class PictureSource: Source {
     if index > 1 {
       // Reads again from the start: the damaged files before it are delivered as corrupt frames.
       release()
-      (index, damage) = (0, EncodedDamage())
+      index = 0
+      damage = EncodedDamage()
       (faults, faultCount) = ([], 0)
     }
     return description(found)
@@ -157,12 +158,13 @@ public final class PictureSource: Source {
       return nil
     }
     let bytes = unsafe Span(_unsafeElements: file.bytes)
-    orientation = PictureFile.orientation(of: bytes)
+    let start = PictureFile.jpegStart(in: bytes, isNamedJPEG: PictureNames.namesJPEG(path))
+    orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
     if let kind = PictureFile.unreadTIFF(bytes) {
       note("\(path) is \(kind), which is not read; save it in strips, or as PNG.")
       isRefused = true
     }
-    guard PictureFile.isJPEG(bytes) else { return nil }
+    guard start != nil else { return nil }
     let before = damage.impossibleSizes + damage.unsupported
     guard let header = damage.check(bytes), !file.isCorrupt else {
       note(

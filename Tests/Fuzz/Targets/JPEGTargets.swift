@@ -7,7 +7,7 @@ func feedJPEGStructure(_ input: [UInt8]) {
   let bytes = input.span
   _ = EncodedFrame(checking: bytes)
   let header = try? JPEGStructure(headerOf: bytes)
-  guard let structure = try? JPEGStructure(bytes) else { return }
+  guard let structure = try? JPEGStructure(parsing: bytes) else { return }
   expect(structure.byteCount <= input.count, "an image is longer than its bytes")
   expect(structure.scanHeaderOffset < structure.scanOffset, "a scan begins before its header")
   expect(structure.scanOffset <= structure.byteCount, "a scan begins behind the image")
@@ -15,7 +15,12 @@ func feedJPEGStructure(_ input: [UInt8]) {
     header?.width == structure.width && header?.height == structure.height,
     "the header alone says another size than the image")
   var check = ScanCheck()
-  _ = check.isWhole(bytes)
+  _ = check.isWhole(bytes, structure)
+  var output = [UInt8](
+    repeating: 0, count: input.count + JPEGHuffmanTables.standardSegment.count + 2)
+  var span = output.mutableSpan
+  let count = try? JPEGHuffmanTables.complete(bytes, structure: structure, into: &span)
+  expect(count != nil, "an image has no room where there is enough")
 }
 
 /// More pixels take longer to decode, and find no more.
@@ -26,6 +31,7 @@ func feedJPEGDecoder(_ input: [UInt8]) {
   guard var decoder = try? JPEGDecoder(), let header = try? decoder.header(bytes),
     header.width * header.height <= mostPixels
   else { return }
+  decoder.verifies = true
   let (width, height) = (header.width, header.height)
   for scale in [JPEGScale.full, .eighth] {
     let luma = FuzzPlane(width: scale.scaled(width), height: scale.scaled(height))
