@@ -32,12 +32,32 @@ public enum PictureFile {
     return header.orientation.flatMap { Orientation(rawValue: $0) } ?? .upright
   }
 
-  /// Why a whole TIFF is not read, in words such as "a TIFF in tiles"; `nil` for those that are, and for all
-  /// else. libavcodec gives black pictures of these without an error. DNG, which it reads, is not looked at.
-  public static func unreadTIFF(_ bytes: Span<UInt8>) -> String? {
-    guard !isJPEG(bytes), let directory = TIFFDirectory(bytes),
-      directory.integer(.dngVersion, in: bytes) == nil
-    else { return nil }
+  /// A page of a TIFF.
+  public struct Page: Sendable, Equatable {
+    /// Where its directory begins, in bytes.
+    public let start: Int
+    /// Why it is not read, in words such as "a TIFF in tiles"; `nil` for one that is. libavcodec gives black
+    /// pictures of these without an error.
+    public let unread: String?
+  }
+
+  /// The pages of a TIFF, copies of less resolution left out; none of another file, nor of a DNG, which has
+  /// one picture.
+  public static func pages(_ bytes: Span<UInt8>) -> [Page] {
+    guard !isJPEG(bytes), let first = TIFFDirectory(bytes),
+      first.integer(.dngVersion, in: bytes) == nil
+    else { return [] }
+    return TIFFDirectory.pages(of: bytes).map {
+      Page(start: $0.start, unread: unread($0.directory, bytes))
+    }
+  }
+
+  /// Makes a page the first of the file, which is the one that libavcodec decodes.
+  public static func show(_ page: Page, in bytes: inout MutableSpan<UInt8>) {
+    TIFFDirectory.showPage(at: page.start, in: &bytes)
+  }
+
+  private static func unread(_ directory: TIFFDirectory, _ bytes: Span<UInt8>) -> String? {
     if directory.integer(.tileOffsets, in: bytes) != nil { return "a TIFF in tiles" }
     switch directory.integer(.compression, in: bytes) {
     case 6, 7: return "a TIFF compressed as JPEG"

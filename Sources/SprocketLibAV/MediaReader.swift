@@ -121,10 +121,26 @@ public struct MediaReader: ~Copyable {
       demuxer.stream, threadCount: threadCount, path: demuxer.path)
   }
 
+  /// Decodes the packet of the last frame once more, after `change` to its bytes: the next page of a TIFF.
+  /// ``nextFrame(unless:keepsPacket:)`` must have kept it.
+  public mutating func decodeAgain(
+    _ change: (inout MutableSpan<UInt8>) -> Void
+  ) throws(MediaError) -> DecodedUnit {
+    let packet = unsafe scratch.packet
+    guard let data = unsafe packet.pointee.data, decoder != nil else { return .end }
+    var bytes = unsafe MutableSpan(_unsafeStart: data, count: Int(packet.pointee.size))
+    change(&bytes)
+    guard unsafe try decoder!.send(packet, path: demuxer.path),
+      unsafe decoder!.receive(into: scratch.frame) == .frame
+    else { return .corrupt }
+    return try decodedFrame()
+  }
+
   /// The next frame, decoded. A file that cannot be read any further throws, after the frames before
   /// have come; ask no more after that. Packets that `isRefused` says so of are not decoded, but corrupt.
+  /// `keepsPacket` is for ``decodeAgain(_:)``.
   public mutating func nextFrame(
-    unless isRefused: (Span<UInt8>) -> Bool = { _ in false }
+    unless isRefused: (Span<UInt8>) -> Bool = { _ in false }, keepsPacket: Bool = false
   ) throws(MediaError) -> DecodedUnit {
     try prepareToDecode()
     while true {
@@ -142,7 +158,7 @@ public struct MediaReader: ~Copyable {
           code: .outOfMemory, operation: "avcodec_receive_frame", status: -ENOMEM,
           path: demuxer.path)
       case .needsInput:
-        guard try feed(unless: isRefused) else {
+        guard try feed(unless: isRefused, keepsPacket: keepsPacket) else {
           _ = clock.time(given: nil)
           return .corrupt
         }
@@ -152,9 +168,10 @@ public struct MediaReader: ~Copyable {
 
   /// Hands the decoder the next packet, or the end; returns whether it took it.
   private mutating func feed(
-    unless isRefused: (Span<UInt8>) -> Bool
+    unless isRefused: (Span<UInt8>) -> Bool, keepsPacket: Bool
   ) throws(MediaError) -> Bool {
     var hasPacket = false
+    unsafe libav.av_packet_unref(scratch.packet)
     do throws(MediaError) {
       hasPacket = unsafe try demuxer.read(into: scratch.packet)
     } catch { failure = error }
@@ -163,7 +180,7 @@ public struct MediaReader: ~Copyable {
     let packet = unsafe scratch.packet
     let bytes = unsafe UnsafeBufferPointer(
       start: unsafe packet.pointee.data, count: Int(packet.pointee.size))
-    defer { unsafe libav.av_packet_unref(scratch.packet) }
+    defer { if !keepsPacket { unsafe libav.av_packet_unref(scratch.packet) } }
     if unsafe isRefused(Span(_unsafeElements: bytes)) { return false }
     return unsafe try decoder!.send(scratch.packet, path: path)
   }

@@ -25,6 +25,33 @@ public struct TIFFDirectory: Sendable {
     self.count = min(count, (bytes.count - start - 2) / 12)
   }
 
+  /// The directories of a file's pages with the bytes where they begin, in the file's order; copies of
+  /// less resolution are left out. A directory that lies before the one that links it ends the list.
+  public static func pages(of bytes: Span<UInt8>) -> [(start: Int, directory: TIFFDirectory)] {
+    guard let first = TIFFDirectory(bytes) else { return [] }
+    var (directory, found) = (first, [(start: Int, directory: TIFFDirectory)]())
+    while true {
+      // Bit 0: a copy of another page (TIFF 6.0, section 8).
+      if (directory.integer(.newSubfileType, in: bytes) ?? 0) & 1 == 0 {
+        found.append((directory.start, directory))
+      }
+      let link = directory.start + 2 + 12 * directory.count
+      guard let next = directory.number(bytes, at: link, size: 4), next > directory.start,
+        let following = TIFFDirectory(bytes, at: next, first.isBig)
+      else { return found }
+      directory = following
+    }
+  }
+
+  /// Makes the page that begins at a byte the file's first, for readers that see no other.
+  public static func showPage(at start: Int, in bytes: inout MutableSpan<UInt8>) {
+    guard bytes.count >= 8 else { return }
+    for index in 0..<4 {
+      let shift = bytes[0] == 0x4D ? 24 - 8 * index : 8 * index
+      bytes[4 + index] = UInt8(truncatingIfNeeded: start >> shift)
+    }
+  }
+
   /// The directory that a field links, such as `exifIFD`.
   public func directory(_ tag: TIFFTag, in bytes: Span<UInt8>) -> TIFFDirectory? {
     guard let start = integer(tag, in: bytes) else { return nil }

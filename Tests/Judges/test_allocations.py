@@ -13,6 +13,11 @@ from conftest import LIMIT, SPROCKET
 from program import preloaded, read_allocations
 
 FEW, MANY = 300, 1300  # The difference of two runs is 1,000 frames: no start-up in it.
+# An allocation per frame would give 1 or more. Some allocations are per run: threads that start together may
+# both make a type's metadata (two equal runs differ by up to 14 of 7,000 allocations, measured on a busy
+# machine), a dump's chunk of 8 MB or 1 s takes up to three, and a live run waits longer on a busy machine.
+PER_RUN = 0.05
+TRIES = 3  # What comes with each frame comes in each of them.
 # Libraries that are neither ours nor Swift's run-time, and may allocate a constant number of times.
 FOREIGN = ("libturbojpeg", "libav", "libswscale", "libswresample", "libx264", "libdav1d", "libyuv",
            "libc.so", "libstdc++", "libzbar")
@@ -25,6 +30,8 @@ def counter(tmp_path_factory):
 
 def counted(counter, folder, arguments, frames, code=0):
     path = folder / "counts"
+    # Stills of an earlier run are looked at, one by one.
+    shutil.rmtree(folder / "stills", ignore_errors=True)
     environment = {**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)}
     command = [SPROCKET, *map(str, arguments), "--frames", str(frames), "--quiet", "--overwrite"]
     result = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=LIMIT)
@@ -33,23 +40,28 @@ def counted(counter, folder, arguments, frames, code=0):
 
 
 def per_frame(counter, folder, arguments):
-    """Allocations per frame by library; sinks write into `folder`."""
-    few = counted(counter, folder, arguments, FEW)
-    # Stills of an earlier run are looked at, one by one.
-    shutil.rmtree(folder / "stills", ignore_errors=True)
-    many = counted(counter, folder, arguments, MANY)
+    """Allocations per frame by library; sinks write into `folder`. Of some tries the one with the least of
+    ours."""
+    found = []
+    while len(found) < TRIES and not any(worst(each) < PER_RUN for each in found):
+        found.append(one_try(counter, folder, arguments))
+    return min(found, key=worst)
+
+
+def worst(found):
+    """Of our own code."""
+    return max((abs(count) for name, count in found.items() if not name.startswith(FOREIGN)), default=0)
+
+
+def one_try(counter, folder, arguments):
+    few, many = (counted(counter, folder, arguments, frames) for frames in (FEW, MANY))
     found = {name: (many[name] - few[name]) / (MANY - FEW) for name in many}
     return {name: count for name, count in found.items() if count != 0}
 
 
 def judge(found):
     print(found)
-    ours = {name: count for name, count in found.items() if not name.startswith(FOREIGN)}
-    # An allocation per frame would give 1 or more. Some allocations are per run: threads that start together
-    # may both make a type's metadata (two equal runs differ by up to 14 of 7,000 allocations, measured on a
-    # busy machine), a dump's chunk of 8 MB or 1 s takes up to three, and a live run waits longer on a busy
-    # machine.
-    assert all(abs(count) < 0.05 for count in ours.values()), ours
+    assert worst(found) < PER_RUN, found
 
 
 CHAINS = {

@@ -10,7 +10,7 @@ from foxglove_schemas_protobuf.CompressedImage_pb2 import CompressedImage
 from mcap.writer import Writer
 from PIL import Image
 
-from program import LIMIT, sprocket
+from program import LIMIT, read_summary, sprocket
 from test_times import make, shown
 
 
@@ -263,6 +263,47 @@ def test_a_folder_has_all_pictures_that_are_read_alone(tmp_path):
              tmp_path / "{n}.dng", "--quiet")
     result = sprocket("run", "--source", f"file:{tmp_path}", "--null")
     assert "produced 5 frames" in result.errors, result.errors
+
+
+def test_frames_and_pages_of_one_file_are_all_there(tmp_path):
+    pictures = [Image.new("RGB", (64, 48), (value, value, value)) for value in (20, 60, 100, 140)]
+    more = {"save_all": True, "append_images": pictures[1:]}
+    pictures[0].save(tmp_path / "a.gif", duration=200, **more)
+    pictures[0].save(tmp_path / "b.png", **more)
+    pictures[0].save(tmp_path / "c.tif", **more)
+    pictures[0].save(tmp_path / "d.tiff", compression="tiff_lzw", **more)
+    pictures[0].save(tmp_path / "e.png")
+
+    def levels(source, *options):
+        data = sprocket("run", "--source", f"file:{source}", "--pipe", "gray", "--reports", tmp_path / "r",
+                        "--quiet", "--overwrite", *options).stdout
+        times = [json.loads(line)["captured_ns"] for line in (tmp_path / "r").read_text().splitlines()]
+        found = np.frombuffer(data, np.uint8).reshape(-1, 48, 64).mean(axis=(1, 2)).round().astype(int)
+        return found.tolist(), times
+
+    four = [20, 60, 100, 140]
+    # A GIF has times of its own; pages have those of the rate.
+    assert levels(tmp_path / "a.gif") == (four, [number * 200_000_000 for number in range(4)])
+    for name in "b.png", "c.tif", "d.tiff":
+        assert levels(tmp_path / name, "--rate", 10) == (four, [number * 10**8 for number in range(4)])
+    assert levels(tmp_path)[0] == four * 4 + [20]
+
+
+def test_a_page_that_cannot_be_read_is_a_corrupt_frame(tmp_path):
+    pictures = [Image.new("RGB", (64, 48), (value, value, value)) for value in (20, 60, 100)]
+    pictures[0].save(tmp_path / "a.tif", save_all=True, append_images=pictures[1:])
+    data = bytearray((tmp_path / "a.tif").read_bytes())
+    # The second page says that it is JPEG.
+    second = struct.unpack_from("<I", data, 8 + 2 + 12 * struct.unpack_from("<H", data, 8)[0])[0]
+    for place in range(second + 2, second + 2 + 12 * struct.unpack_from("<H", data, second)[0], 12):
+        if struct.unpack_from("<H", data, place)[0] == 259:
+            struct.pack_into("<H", data, place + 8, 7)
+    (tmp_path / "a.tif").write_bytes(data)
+    result = sprocket("run", "--source", f"file:{tmp_path / 'a.tif'}", "--null", "--summary",
+                      tmp_path / "s.json")
+    counts = read_summary(tmp_path / "s.json")["sinks"]["null"]
+    assert (counts["delivered"], counts["corrupt"]) == (2, 1)
+    assert "is a TIFF compressed as JPEG, which is not read" in result.errors
 
 
 def jpeg_of(value):

@@ -33,7 +33,8 @@ struct PictureNames: Equatable {
       }
       self.init(inOrder: found)
     } else if kind.holdsBytes {
-      guard Self.isPicture(text) else { return nil }
+      // A GIF has times of its own.
+      guard Self.isPicture(text), Self.ending(of: text) != "gif" else { return nil }
       self.init(inOrder: [text])
     } else if let pattern = NumberPattern(text) {
       try self.init(pattern, text)

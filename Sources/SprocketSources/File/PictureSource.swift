@@ -11,7 +11,8 @@ internal import SprocketLibAV
 /// ## Time and number
 ///
 /// A frame's sequence number is its place in the list, from 0. With a pattern of numbers it is the file's
-/// number less the first one's, so that a number that is not there is a frame that is missing. `captured` is
+/// number less the first one's, so that a number that is not there is a frame that is missing. Frames of a
+/// GIF or an animated PNG and pages of a TIFF count one by one, and what follows moves on. `captured` is
 /// that number times the chosen time per frame, 1/25 s by default; at real pace frames appear when they are
 /// due. With `from` the frames before that time are left out.
 ///
@@ -45,6 +46,11 @@ public final class PictureSource: Source {
   private var orientation = Orientation.upright
   /// The file that is read is of a kind that is not decoded.
   private var isRefused = false
+  /// The file that was opened last, while it may have more frames, and pages of it that were not shown.
+  private var reader: MediaReader?
+  private var pages: ArraySlice<PictureFile.Page> = []
+  /// Frames beyond one of each file.
+  private var extra: UInt64 = 0
   private var damage = EncodedDamage()
   /// Sentences about the first damaged files.
   private var faults: [String] = []
@@ -53,6 +59,8 @@ public final class PictureSource: Source {
 
   /// Frames per second where none are chosen, as FFmpeg has it.
   private static let usualRate = FrameRate(frames: 25)
+  /// Codecs of pictures' files that may have several frames.
+  private static let films: Set<String> = ["gif", "apng", "av1"]
   /// Faults that are told one by one. Larger: longer summaries.
   private static let toldFaults = 5
 
@@ -83,7 +91,8 @@ public final class PictureSource: Source {
     if index > 1 {
       // Reads again from the start: the damaged files before it are delivered as corrupt frames.
       release()
-      index = 0
+      leaveFile()
+      (index, extra) = (0, 0)
       damage = EncodedDamage()
       (faults, faultCount) = ([], 0)
     }
@@ -109,7 +118,7 @@ public final class PictureSource: Source {
       format = found
       return .epoch(description(found), .formatChange)
     }
-    let place = entries[index - 1].place
+    let place = entries[index - 1].place + extra
     guard let captured = captureTime(time(of: place), timeout: timeout) else { return .nothing }
     return .frame(
       ArrivedFrame(
@@ -130,15 +139,21 @@ public final class PictureSource: Source {
   /// Reads the next file, so that its frame is held; at the end, none is.
   private func read() throws(RunError) {
     release()
-    guard index < entries.count else { return }
-    let path = entries[index].path
-    index += 1
     var frame = Held(isCorrupt: true)
     do throws(MediaError) {
+      if index > 0, let more = try readMore(entries[index - 1].path) {
+        held = more
+        extra += 1
+        return
+      }
+      guard index < entries.count else { return }
+      let path = entries[index].path
+      index += 1
       frame.format = try readWhole(path)
       if frame.format == nil, packet == nil, !isRefused { frame.format = try decode(path) }
       frame.isCorrupt = frame.format == nil
     } catch {
+      leaveFile()
       switch error.code {
       case .interrupted: return
       case .outOfMemory, .library: throw RunError(.failed, error.description)
@@ -160,10 +175,8 @@ public final class PictureSource: Source {
     let bytes = unsafe Span(_unsafeElements: file.bytes)
     let start = PictureFile.jpegStart(in: bytes, isNamedJPEG: PictureNames.namesJPEG(path))
     orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
-    if let kind = PictureFile.unreadTIFF(bytes) {
-      note("\(path) is \(kind), which is not read; save it in strips, or as PNG.")
-      isRefused = true
-    }
+    pages = PictureFile.pages(bytes)[...]
+    if let first = pages.popFirst() { isRefused = refuses(first, of: path) }
     guard start != nil else { return nil }
     let before = damage.impossibleSizes + damage.unsupported
     guard let header = damage.check(bytes), !file.isCorrupt else {
@@ -181,18 +194,61 @@ public final class PictureSource: Source {
         color: .jpeg, rate: rate, presentation: Presentation(orientation: orientation)))
   }
 
+  /// Whether a page is of a kind that is not decoded, which is then told.
+  private func refuses(_ page: PictureFile.Page, of path: String) -> Bool {
+    guard let kind = page.unread else { return false }
+    note("\(path) is \(kind), which is not read; save it in strips, or as PNG.")
+    return true
+  }
+
   private func decode(_ path: String) throws(MediaError) -> FrameFormat? {
     let interruption = interruption
-    var reader = try MediaReader(path: path, threadCount: 1) { interruption.isSet }
-    let isMJPEG = reader.info.isMJPEG
-    guard
-      case .frame(let frame) = try reader.nextFrame(unless: { isMJPEG && !damage.isDecodable($0) })
-    else {
+    reader = try MediaReader(path: path, threadCount: 1) { interruption.isSet }
+    let isMJPEG = reader?.info.isMJPEG ?? false
+    let found = try reader!.nextFrame(
+      unless: { isMJPEG && !damage.isDecodable($0) }, keepsPacket: !pages.isEmpty)
+    guard case .frame(let frame) = consume found else {
+      leaveFile()
       note("\(path) has no picture that can be decoded; save it anew.")
       return nil
     }
+    return hold(frame)
+  }
+
+  /// The next frame or page of a file that was begun; `nil` where it has no more.
+  private func readMore(_ path: String) throws(MediaError) -> Held? {
+    guard reader != nil else { return nil }
+    if let page = pages.popFirst() {
+      guard !refuses(page, of: path) else { return Held(isCorrupt: true) }
+      let found = try reader!.decodeAgain { PictureFile.show(page, in: &$0) }
+      guard case .frame(let frame) = consume found else {
+        note("a page of \(path) cannot be decoded; save it anew.")
+        return Held(isCorrupt: true)
+      }
+      return Held(format: hold(frame))
+    }
+    guard Self.films.contains(reader?.info.codecName ?? "") else {
+      leaveFile()
+      return nil
+    }
+    switch try reader!.nextFrame() {
+    case .frame(let frame): return Held(format: hold(frame))
+    case .corrupt: return Held(isCorrupt: true)
+    case .end:
+      leaveFile()
+      return nil
+    }
+  }
+
+  private func leaveFile() {
+    reader = nil
+    pages = []
+  }
+
+  /// Keeps a frame as the one that is held; returns its format.
+  private func hold(_ frame: consuming DecodedFrame) -> FrameFormat {
     var presentation = Presentation(orientation: orientation)
-    presentation.pixelAspect = PixelAspect(reader.info.display.pixelAspect)
+    presentation.pixelAspect = PixelAspect(reader?.info.display.pixelAspect)
     let format = FrameFormat(
       pixelFormat: frame.format, width: frame.width, height: frame.height,
       color: Color(frame.color, frame.format), rate: rate, presentation: presentation)
