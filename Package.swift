@@ -232,8 +232,7 @@ let package = Package(
     + stages.map { name in
       .target(
         name: name, dependencies: ["SprocketCore"] + (stageLibraries[name] ?? []),
-        path: "Plugins/\(name)",
-        exclude: ["README.md", "Tests"], swiftSettings: settings)
+        path: "Plugins/\(name)", exclude: ["README.md", "Tests"], swiftSettings: settings)
     }
     + stages.map { name in
       .testTarget(
@@ -249,17 +248,18 @@ if let chosenTests {
   package.targets.removeAll { $0.isTest && !chosenTests.contains($0.name) }
 }
 
+let unbuilt = ["Corpus", "fuzz", "seeds.py"]
 if Context.environment["SPROCKET_FUZZ"] != nil {
   // The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
   package.targets.append(
     .executableTarget(
       name: "SprocketFuzz", dependencies: ["SprocketSources"], path: "Tests/Fuzz",
-      sources: ["Program", "Targets"], swiftSettings: settings))
+      exclude: unbuilt, sources: ["Program", "Targets"], swiftSettings: settings))
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
       name: "FuzzTests", dependencies: ["SprocketSources", "TestExpectations"], path: "Tests/Fuzz",
-      sources: ["Targets", "Tests"], swiftSettings: settings))
+      exclude: unbuilt, sources: ["Targets", "Tests"], swiftSettings: settings))
 }
 
 /// SwiftPM compiles a module again when one that its target names has changed. A module also depends on the

@@ -10,6 +10,7 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
+#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <libswresample/swresample.h>
@@ -37,6 +38,7 @@ enum { sprocket_avutil, sprocket_swresample, sprocket_avcodec, sprocket_avformat
   FUNCTION(sprocket_avutil, av_frame_copy_props) \
   FUNCTION(sprocket_avutil, av_frame_free) \
   FUNCTION(sprocket_avutil, av_frame_get_buffer) \
+  FUNCTION(sprocket_avutil, av_frame_get_side_data) \
   FUNCTION(sprocket_avutil, av_frame_make_writable) \
   FUNCTION(sprocket_avutil, av_frame_move_ref) \
   FUNCTION(sprocket_avutil, av_frame_unref) \

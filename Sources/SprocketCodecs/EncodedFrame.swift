@@ -9,8 +9,6 @@ public struct EncodedFrame: Sendable, Equatable {
   public let height: Int
   /// It is two images, a field each.
   public let isFieldPair: Bool
-  /// Which of the fields comes first, where the images say so.
-  public let fieldOrder: FieldOrder
   /// It has what `JPEGStructure.isRepaired` names.
   public let isRepaired: Bool
   /// What it is unpacked to; `nil` where `FrameUnpacker` cannot (CMYK, rare subsamplings). The rare
@@ -87,26 +85,23 @@ public struct EncodedFrame: Sendable, Equatable {
       isRepaired = structure.isRepaired || fields.second.isRepaired
       height = fields.height
       isFieldPair = true
-      fieldOrder =
-        structure.fieldParity == 0
-        ? .unknown : structure.fieldParity == 1 ? .topFirst : .bottomFirst
     } else {
       isRepaired = structure.isRepaired
       height = structure.height
       isFieldPair = false
-      fieldOrder = .unknown
     }
   }
 
-  /// `format` as this frame has it. Which of two fields comes first the images say, else `format`; where
-  /// neither does it is `unsaid`.
+  /// `format` as this frame has it. Which of two fields comes first `format` says; where it does not it is
+  /// `unsaid`. What the images say of themselves is not believed: files exist in which it is wrong, and
+  /// FFmpeg passes it over.
   public func described(_ format: FrameFormat, unsaid: FieldOrder = .topFirst) -> FrameFormat {
     var found = FrameFormat(
       pixelFormat: format.pixelFormat, image: image, width: width, height: height,
       color: format.color, rate: format.rate, presentation: format.presentation)
     found.hasFieldImages = isFieldPair
     if isFieldPair {
-      let order = fieldOrder.isInterlaced ? fieldOrder : format.presentation.fieldOrder
+      let order = format.presentation.fieldOrder
       found.presentation.fieldOrder = order.isInterlaced ? order : unsaid
     }
     return found

@@ -30,6 +30,9 @@ extension LentMedia where Content == DecodedContent {
   /// What the file says about the color of this frame's samples.
   public var color: MediaColor { content.color }
 
+  /// What the frame itself says.
+  public var hdr: HDRMetadata? { unsafe HDRMetadata(shell.frame) }
+
   /// In pixels. May change in the middle of a file.
   public var width: Int { unsafe Int(shell.frame.pointee.width) }
   /// In pixels. May change in the middle of a file.

@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketPixels
 
 extension MediaContents.Track {
   /// `nil` for what is neither pictures nor sound nor reports, and for covers.
@@ -208,15 +209,13 @@ extension MediaCopy {
       if status >= 0 {
         status = unsafe libav.av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
       }
-      var size = 0
-      if status >= 0,
-        let matrix = unsafe libav.av_stream_get_side_data(from, AV_PKT_DATA_DISPLAYMATRIX, &size)
-      {
-        guard let copy = unsafe libav.av_stream_new_side_data(to, AV_PKT_DATA_DISPLAYMATRIX, size)
-        else {
+      for type in [AV_PKT_DATA_DISPLAYMATRIX] + HDRMetadata.sideData where status >= 0 {
+        var size = 0
+        guard let data = unsafe libav.av_stream_get_side_data(from, type, &size) else { continue }
+        guard let copy = unsafe libav.av_stream_new_side_data(to, type, size) else {
           throw .refused(operation: "av_stream_new_side_data", status: 0)
         }
-        unsafe copy.update(from: matrix, count: size)
+        unsafe copy.update(from: data, count: size)
       }
       guard status >= 0 else {
         throw .refused(operation: "avcodec_parameters_copy", status: status)

@@ -21,6 +21,8 @@ public struct MediaInfo: Sendable {
   public let isConverted: Bool
   public let color: MediaColor
   public let display: MediaDisplay
+  /// As the container says; pictures may say more.
+  public let hdr: HDRMetadata?
   /// Which field comes first where a packet is two JPEG images and nobody says more: FFmpeg takes what
   /// capture cards call MJPG for bottom first, all else for top first.
   public let firstField: MediaDisplay.FieldOrder
@@ -64,6 +66,7 @@ public struct MediaInfo: Sendable {
     if isConverted, Converter.isRGB(format) { (color.range, color.matrix) = (.full, .bt601) }
     self.color = color
     display = unsafe MediaDisplay(demuxer.stream)
+    hdr = unsafe HDRMetadata(demuxer.stream)
     // "MJPG", from its last byte.
     firstField = unsafe parameters.codec_tag == 0x4750_4A4D ? .bottomFirst : .topFirst
     timeBase = unsafe MediaRational(stream.time_base)

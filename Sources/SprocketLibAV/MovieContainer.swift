@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+public import SprocketPixels
 
 /// The kinds of movie files that ``Muxer`` writes.
 public enum MovieContainer: String, CaseIterable, Sendable {
@@ -94,6 +95,8 @@ public struct MovieDescription: Sendable {
   /// Gray rather than YUV.
   public var isGray: Bool
   public var display: MediaDisplay
+  /// For the container and for encoders that write it into pictures.
+  public var hdr: HDRMetadata?
 
   public init(
     width: Int, height: Int, rate: MediaRational?, range: MediaColor.Range,

@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketPixels
 
 /// The library's context and packet.
 @safe
@@ -44,7 +45,9 @@ struct MuxerHandle: ~Copyable {
       let stream = unsafe try addStream()
       unsafe picture.fill(stream)
       if let encoder { unsafe try encoder.fill(stream, container) }
-      guard unsafe picture.display.fill(stream, writesMatrix: container.keepsOrientation) else {
+      guard unsafe picture.display.fill(stream, writesMatrix: container.keepsOrientation),
+        unsafe picture.hdr?.fill(stream) ?? true
+      else {
         throw .refused(operation: "av_stream_new_side_data", status: 0)
       }
       unsafe stream.pointee.time_base = AVRational(num: 1, den: container.ticksPerSecond)

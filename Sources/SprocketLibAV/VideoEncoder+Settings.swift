@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketPixels
 
 // What an encoder is opened with.
 
@@ -35,16 +36,24 @@ extension VideoEncoderSettings {
     if pass > 0 {
       unsafe context.pointee.flags |= pass == 1 ? AV_CODEC_FLAG_PASS1 : AV_CODEC_FLAG_PASS2
     }
+    var own = description.hdr?.settings(of: encoder) ?? []
     switch encoder {
     case "libx264" where pass > 0: unsafe try set(context, encoder, "stats", statistics)
     case "libx265":
-      let stats = pass > 0 ? ":pass=\(pass):stats=\(statistics)" : ""
-      unsafe try set(context, encoder, "x265-params", "log-level=none" + stats)
-    case "libsvtav1" where isLive:
-      unsafe try set(context, encoder, "svtav1-params", "pred-struct=1")
+      own.append("log-level=none")
+      if pass > 0 { own += ["pass=\(pass)", "stats=\(statistics)"] }
+    case "libsvtav1" where isLive: own.append("pred-struct=1")
     default: break
     }
+    if let name = Self.ownSettings[encoder], !own.isEmpty {
+      unsafe try set(context, encoder, name, own.joined(separator: ":"))
+    }
   }
+
+  /// The option that takes an encoder's settings by the encoder's own names.
+  private static let ownSettings = [
+    "libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svtav1-params",
+  ]
 
   /// The corresponding C function is `av_opt_set`.
   private func set(

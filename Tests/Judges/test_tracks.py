@@ -1,6 +1,8 @@
 """What a file has, and what becomes of it: tracks, colour, fields, pictures that are not read."""
+import fractions
 import io
 import json
+import re
 import struct
 import subprocess
 
@@ -128,6 +130,44 @@ def test_colour_survives_an_encode(primaries, transfer, matrix, ending, codec, t
     else:
         assert (found["color_primaries"], found["color_transfer"], found["color_space"]) == (primaries,
                                                                                              transfer, matrix)
+
+
+def light(path):
+    """What ffprobe finds in the container and in the first picture, as numbers."""
+    text = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_frames", "-show_streams", "-read_intervals", "%+#1", "-of", "json",
+         str(path)],
+        capture_output=True, check=True, timeout=LIMIT).stdout
+    document = json.loads(text)
+    found = {}
+    for part in document["streams"] + document["frames"]:
+        for side in part.get("side_data_list", []):
+            found.update({key: round(float(fractions.Fraction(value)), 4)
+                          for key, value in side.items()
+                          if re.match(r"(red|green|blue|white_point)_[xy]|(min|max)_", key)})
+    return found
+
+
+@pytest.mark.parametrize("codec, ending", [("hevc", "mp4"), ("hevc", "mov"), ("hevc", "mkv"), ("h264", "mp4"),
+                                           ("av1", "mkv"), ("copy", "mp4"), ("copy", "mkv")])
+def test_what_a_film_says_of_its_light_is_kept(codec, ending, tmp_path):
+    master = "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)"
+    source = make(tmp_path / "in.mkv", "-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=0.4", "-pix_fmt",
+                  "yuv420p10le", "-c:v", "libx265", "-x265-params",
+                  f"log-level=0:hdr10=1:master-display={master}:max-cll=1000,400")
+    expected = {
+        "green_x": 0.265, "green_y": 0.69, "blue_x": 0.15, "blue_y": 0.06, "red_x": 0.68, "red_y": 0.32,
+        "white_point_x": 0.3127, "white_point_y": 0.329, "max_luminance": 1000, "min_luminance": 0.005,
+        "max_content": 1000, "max_average": 400
+    }
+    assert light(source) == expected
+    target = tmp_path / f"out.{ending}"
+    sprocket("export", source, target, "--quiet", *(["--copy"] if codec == "copy" else ["--codec", codec]))
+    assert light(target) == expected
+    if codec == "av1":
+        # The container alone says it to those that do not decode.
+        sprocket("export", target, tmp_path / "copy.mp4", "--copy", "--quiet")
+        assert light(tmp_path / "copy.mp4") == expected
 
 
 @pytest.mark.parametrize("first", ["tff", "bff"])

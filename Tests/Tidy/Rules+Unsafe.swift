@@ -105,7 +105,7 @@ extension Rules {
       "Sources/SprocketLibAV",
       [
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "EncoderConverter",
-        "FLACWriter", "HardwareFrames", "TextTrack",
+        "FLACWriter", "HardwareFrames", "HDRMetadata+Library", "TextTrack",
         "ResamplerHandle",
         "FileInput",
         "InputFormats", "LentMedia", "LentPool", "LibAV", "MediaCopy", "MediaCopy+Packets",

@@ -73,6 +73,8 @@ public struct SourceDescription: Sendable {
   /// What a file says of itself by FFmpeg's names, such as `title`, `make` and `creation_time`: movies that
   /// are made of it keep it.
   public var tags: [String: String] = [:]
+  /// What a film of high dynamic range says of its light: movies that are made of it keep it.
+  public var hdr: HDRMetadata?
 
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,

@@ -26,9 +26,11 @@ extension MovieSink {
     if let constantRate { format.rate = constantRate }
     if let turn { format.presentation.orientation = turn.value }
     // JPEG is full range; the camera's own bytes are what they are.
-    return MovieDescription(
+    var description = MovieDescription(
       format, isGray: !isEncoded && (needs?.isGray ?? (format.image == .grey)),
       range: needs == nil || isEncoded ? format.color.range : .full)
+    description.hdr = sourceHDR
+    return description
   }
 }
 

@@ -49,6 +49,7 @@ public final class MovieSink: Recorder {
   var format: FrameFormat?
   /// What the source's file says of itself.
   private var sourceTags: [String: String] = [:]
+  private(set) var sourceHDR: HDRMetadata?
   /// What JPEGs are made with; `nil` where they are the camera's own bytes, or none.
   var needs: JPEGPacker.Requirements?
   /// What encodes pictures that are no JPEGs.
@@ -120,7 +121,7 @@ public final class MovieSink: Recorder {
     reports?.describe(setup)
     let isFirst = format == nil
     (format, needs, encoding) = (setup.format, new, newEncoding)
-    sourceTags = setup.source.tags
+    (sourceTags, sourceHDR) = (setup.source.tags, setup.source.hdr)
     if let recording {
       // An encoder is told the format once.
       fitsFile =

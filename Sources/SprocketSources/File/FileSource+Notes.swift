@@ -11,6 +11,7 @@ extension FileSource {
       clock: isReal ? .monotonic : .media,
       capacity: 0, frameCount: count)
     description.tags = tags
+    description.hdr = hdr
     return description
   }
 

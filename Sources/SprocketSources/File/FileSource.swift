@@ -67,6 +67,7 @@ public final class FileSource: Source {
   var missingByteCount: Int64 = 0
   var streamNote: String?
   var tags: [String: String] = [:]
+  var hdr: HDRMetadata?
   var timeNotes: [String] = []
   /// Notes of the reader about its clock, kept when it is closed.
   var clockNotes: [String] = []
@@ -110,6 +111,7 @@ public final class FileSource: Source {
       let first = held?.time
       if settings.from > .zero { try begin(at: settings.from) }
       tags = info.tags
+      hdr = info.hdr ?? picture?.hdr
       moveDate(by: (held?.time ?? 0) - (first ?? held?.time ?? 0))
     } catch {
       throw RunError(opening: error)
