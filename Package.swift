@@ -254,12 +254,12 @@ if Context.environment["SPROCKET_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "SprocketFuzz", dependencies: ["SprocketSources"], path: "Tests/Fuzz",
-      exclude: unbuilt, sources: ["Program", "Targets"], swiftSettings: settings))
+      exclude: unbuilt + ["Tests"], sources: ["Program", "Targets"], swiftSettings: settings))
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
       name: "FuzzTests", dependencies: ["SprocketSources", "TestExpectations"], path: "Tests/Fuzz",
-      exclude: unbuilt, sources: ["Targets", "Tests"], swiftSettings: settings))
+      exclude: unbuilt + ["Program"], sources: ["Targets", "Tests"], swiftSettings: settings))
 }
 
 /// SwiftPM compiles a module again when one that its target names has changed. A module also depends on the

@@ -34,7 +34,7 @@ struct Scan {
     let isRefined = jpeg[place + 2] >> 4 != 0
     (first, last, low) = (Int(jpeg[place]), Int(jpeg[place + 1]), Int(jpeg[place + 2] & 15))
     // T.81, G.1.1.1.1: DC alone, or AC of one component; 13 bits at most.
-    guard first == 0 ? last == 0 : count == 1 && first...63 ~= max(first, last) && first <= last,
+    guard first == 0 ? last == 0 : count == 1 && first <= last && last <= 63,
       low <= 13
     else { return nil }
     kind =

@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketTimes
 
 /// An open media file and one stream of it.
 @safe
@@ -121,6 +122,14 @@ struct Demuxer: ~Copyable {
   func missingByteCount() -> Int64 { media.missingByteCount() }
   /// Throws if a stop was requested.
   func checkInterruption() throws(MediaError) { try media.checkInterruption() }
+
+  /// The stream's first time as its beginning has it; 0 where that is not known, or is none.
+  var startNanoseconds: Int64 {
+    let start = unsafe stream.pointee.start_time
+    guard start != SPROCKET_AV_NOPTS_VALUE else { return 0 }
+    let time = unsafe wideNanoseconds(start, of: stream.pointee.time_base)
+    return abs(time) <= Int128(TimeGate.latestStart) ? Int64(time) : 0
+  }
 
   /// Reads the stream's next packet; returns whether there was one before the end.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {

@@ -60,7 +60,8 @@ public struct MediaReader: ~Copyable {
     }
     self.info = info
     chosenRate = info.hasTimes ? nil : rate
-    clock = MediaClock(rate: chosenRate ?? info.frameRate)
+    clock = MediaClock(
+      rate: chosenRate ?? info.frameRate, start: info.hasTimes ? demuxer.startNanoseconds : 0)
     self.demuxer = demuxer
     self.pool = pool
     self.scratch = scratch

@@ -65,11 +65,13 @@ struct MediaClock {
   private var base: Int64 = 0
   private var framesSince: Int64 = 0
   private var hasBegun = false
-  /// The last time, if it was made.
+  /// The last time, if it was made, or if one that was made lay ahead of the file's.
   private var made: Int64?
 
-  /// `rate` in frames per second; without one, 25 as libavformat takes.
-  init(rate: MediaRational?) {
+  /// `rate` in frames per second; without one, 25 as libavformat takes. Frames that come before the file
+  /// gives a time are made to follow `start`.
+  init(rate: MediaRational?, start: Int64 = 0) {
+    base = start
     frameDuration =
       if let rate {
         AVRational(num: Int32(rate.denominator), den: Int32(rate.numerator))
@@ -84,7 +86,7 @@ struct MediaClock {
     if let given {
       // What was made by a rate that is not quite the file's may lie ahead: time does not go back.
       let time = max(given, made ?? given)
-      (base, framesSince, made) = (time, 0, nil)
+      (base, framesSince, made) = (time, 0, time > given ? time : nil)
       return (time, false)
     }
     if hasBegun { framesSince += 1 }

@@ -27,8 +27,9 @@ import Testing
     _ = clock.time(given: 0)
     #expect(clock.time(given: nil) == (100_000_000, true))
     #expect(clock.time(given: 99_999_999) == (100_000_000, false))
-    // The file itself may say so.
-    #expect(clock.time(given: 5) == (5, false))
+    // Not at the next one, either.
+    #expect(clock.time(given: 99_999_999) == (100_000_000, false))
+    #expect(clock.time(given: 100_000_001) == (100_000_001, false))
   }
 
   @Test func aTimeAtTheEndOfTimeIsNotTheEnd() {

@@ -18,6 +18,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "movie-index", feed: feedMovieIndex),
     FuzzTarget(name: "replay", feed: feedReplay),
     FuzzTarget(name: "sound", feed: feedFileAudioSource),
+    FuzzTarget(name: "times", feed: feedTimes),
     FuzzTarget(name: "values", feed: feedValues),
     FuzzTarget(name: "zstd", feed: feedZstd),
   ]

@@ -58,7 +58,7 @@ func feedJPEGDecoder(_ input: [UInt8]) {
 
 /// Memory of a plane, no larger than it needs to be.
 @safe
-private final class FuzzPlane {
+final class FuzzPlane {
   private let width: Int
   private let memory: UnsafeMutableBufferPointer<UInt8>
 
