@@ -36,7 +36,7 @@ struct Voice {
     log.info(
       """
       \(plan.source.name): \(format.pixelFormat.settingText) \(format.width)x\(format.height)\
-      \(format.rate.frames > 0 ? ", \(fixed(format.rate.framesPerSecond, 2)) frames/s" : "")\
+      \(format.rate.frames > 0 ? ", \(rateText(format.rate.framesPerSecond)) frames/s" : "")\
       \(plan.source.isLive ? ", live" : "")
       """)
     for (index, lane) in plan.lanes.enumerated() {
@@ -171,6 +171,11 @@ extension RunSummary {
     }
     return line("unpack", unpack) + stages + line("pack", pack)
   }
+}
+
+/// A rate in frames per second, above 0: `29.97`, or `1/86400` where two decimals would say little.
+func rateText(_ rate: Double) -> String {
+  rate < 0.1 ? "1/\(fixed(1 / rate, 0))" : fixed(rate, 2)
 }
 
 /// `value` with so many decimals.

@@ -230,7 +230,7 @@ struct FileEntry: Encodable, Sendable {
         line += ", \(fixed(track.durationSeconds, 3)) s"
       }
       if let rate = track.framesPerSecond, rate > 0 {
-        line += ", \(fixed(rate, 2)) frames/s"
+        line += ", \(rateText(rate)) frames/s"
       }
       if let bytes = track.bytes, track.durationSeconds > 0 {
         line += ", \(fixed(Double(bytes) * 8 / track.durationSeconds / 1e6, 2)) Mbit/s"
