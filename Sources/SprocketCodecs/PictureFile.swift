@@ -36,6 +36,9 @@ public enum PictureFile {
   public struct Page: Sendable, Equatable {
     /// Where its directory begins, in bytes.
     public let start: Int
+    /// It is the one that readers see that see no other.
+    public let isFirst: Bool
+    public let orientation: Orientation
     /// Why it is not read, in words such as "a TIFF in tiles"; `nil` for one that is. libavcodec gives black
     /// pictures of these without an error.
     public let unread: String?
@@ -48,7 +51,11 @@ public enum PictureFile {
       first.integer(.dngVersion, in: bytes) == nil
     else { return [] }
     return TIFFDirectory.pages(of: bytes).map {
-      Page(start: $0.start, unread: unread($0.directory, bytes))
+      Page(
+        start: $0.start, isFirst: $0.start == first.start,
+        orientation: $0.directory.integer(.orientation, in: bytes).flatMap {
+          UInt8(exactly: $0).flatMap { Orientation(rawValue: $0) }
+        } ?? .upright, unread: unread($0.directory, bytes))
     }
   }
 

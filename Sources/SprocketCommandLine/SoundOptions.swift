@@ -142,6 +142,9 @@ struct SoundOptions: ParsableArguments {
       sources += ReplayAudioSource.all(of: replay)
     }
     if sources.isEmpty, let given {
+      if let file = source as? FileSource, let fault = FileAudioSource.fault(of: file) {
+        throw fault
+      }
       throw RunError(
         .usage,
         microphone == ["auto"]

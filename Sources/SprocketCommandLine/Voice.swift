@@ -175,7 +175,7 @@ extension RunSummary {
 
 /// A rate in frames per second, above 0: `29.97`, or `1/86400` where two decimals would say little.
 func rateText(_ rate: Double) -> String {
-  rate < 0.1 ? "1/\(fixed(1 / rate, 0))" : fixed(rate, 2)
+  rate < 0.01 ? "1/\(fixed(1 / rate, 0))" : fixed(rate, 2)
 }
 
 /// `value` with so many decimals.

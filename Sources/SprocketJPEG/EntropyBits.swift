@@ -117,11 +117,6 @@ struct EntropyBits {
     return isPadding
   }
 
-  /// Whether no byte of data comes before a marker that is none of a restart.
-  func isAtEnd(_ jpeg: Span<UInt8>, _ end: Int) -> Bool {
-    at + 1 >= end || jpeg[at] == 0xFF && jpeg[at + 1] != 0 && !(Marker.restart ~= jpeg[at + 1])
-  }
-
   /// Takes a restart marker; false if there is none.
   mutating func takeRestart(_ jpeg: Span<UInt8>, _ end: Int) -> Bool {
     guard at + 1 < end, jpeg[at] == 0xFF, Marker.restart ~= jpeg[at + 1] else { return false }

@@ -20,9 +20,9 @@ public struct JPEGHeader: Equatable, Sendable {
 /// ## Damage
 ///
 /// libturbojpeg reports harmless oddities and real damage in one way, and only the first of an image.
-/// Here, an image whose oddities ``JPEGStructure/isRepaired`` names is in order, and one with *extraneous
-/// bytes* before a marker if these are padding: many cameras pad their data (a whole camera would otherwise
-/// be unusable, motion issue 65). Where more may be wrong, all picture data is read a second time. All else
+/// Here, an image whose oddities ``JPEGStructure/isRepaired`` names is in order, and one with nothing but
+/// *extraneous bytes* before a marker: many cameras pad their data (a whole camera would otherwise be
+/// unusable, motion issue 65). Where more may be wrong, all picture data is read a second time. All else
 /// that the library says about picture data throws ``JPEGError/damagedData`` (the picture has been
 /// written as far as possible) or ``JPEGError/undecodable``. What the library takes for a picture though
 /// it cannot be one is found with ``verifies``.
@@ -155,31 +155,21 @@ public struct JPEGDecoder: ~Copyable {
     var isSuspect = verifies
     if hasComplaint {
       switch complaint {
-      case .error(let error): throw error
+      case .harmless: break
       case .mayHideMore: isSuspect = true
-      case .bytesBeforeEnd(let count):
-        // It is the last thing that the library could have said.
-        isSuspect = isSuspect || !isPadding(jpeg, count: count)
+      case .error(let error): throw error
       }
     }
     guard isSuspect else { return }
-    guard let structure = try? JPEGStructure(parsing: jpeg), scanCheck.isWhole(jpeg, structure)
-    else {
-      throw .damagedData
-    }
-  }
-
-  /// Whether the bytes before the end marker are 0 or FF.
-  private func isPadding(_ jpeg: Span<UInt8>, count: Int) -> Bool {
-    guard let end = endMarker(jpeg), count <= end else { return false }
-    for at in end - count..<end where jpeg[at] != 0 && jpeg[at] != 0xFF { return false }
-    return true
+    guard let structure = try? JPEGStructure(parsing: jpeg),
+      scanCheck.isWhole(jpeg, structure, isStrict: verifies || structure.lacksEnd)
+    else { throw .damagedData }
   }
 
   /// What the library's last complaint about an image means.
   private enum Complaint {
-    /// So many bytes are left over before the end marker.
-    case bytesBeforeEnd(Int)
+    /// The last thing that the library could have said.
+    case harmless
     /// Harmless in itself.
     case mayHideMore
     case error(JPEGError)
@@ -191,37 +181,24 @@ public struct JPEGDecoder: ~Copyable {
   /// texts are those of libjpeg's `jerror.h`, the same since 1991.
   private var complaint: Complaint {
     guard let message = unsafe tjGetErrorStr2(handle) else { return .error(.undecodable) }
-    if unsafe begins(message, Self.corrupt) {
+    if unsafe begins(message, "Corrupt JPEG data: ") {
       if unsafe contains(message, " extraneous bytes before marker ") {
-        // The end marker.
-        guard unsafe contains(message, "marker 0xd9") else { return .mayHideMore }
-        return .bytesBeforeEnd(unsafe number(message + Self.corrupt.utf8CodeUnitCount))
+        // Before the end marker.
+        return unsafe contains(message, "marker 0xd9") ? .harmless : .mayHideMore
       }
       return unsafe contains(message, "bad ICC marker") ? .mayHideMore : .error(.damagedData)
     }
-    // The end marker is missing, and all picture data may be there.
-    if unsafe begins(message, "Premature end of JPEG file") || begins(message, "Warning: ")
+    // The end marker is missing, and all picture data may be there. Baseline images need not tell of
+    // coefficients.
+    let isOddity =
+      unsafe begins(message, "Premature end of JPEG file") || begins(message, "Warning: ")
+      || begins(message, "Invalid JPEG file structure: two SOI markers")
+      || begins(message, "Invalid SOS parameters for sequential JPEG")
       || begins(message, "Unknown Adobe color transform")
-    {
-      return .mayHideMore
-    }
+    if isOddity { return .mayHideMore }
     return .error(
       unsafe begins(message, "Inconsistent progression sequence") ? .damagedData : .undecodable)
   }
-
-  private static let corrupt: StaticString = "Corrupt JPEG data: "
-}
-
-/// The digits that a C string begins with, at most nine, as a number. No memory is allocated.
-private func number(_ text: UnsafePointer<CChar>) -> Int {
-  var value = 0
-  for index in 0..<9 {
-    guard let digit = unsafe Optional(UInt8(bitPattern: text[index])), 48...57 ~= digit else {
-      break
-    }
-    value = value * 10 + Int(digit) - 48
-  }
-  return value
 }
 
 /// Whether a C string begins with `prefix`. No memory is allocated.

@@ -43,46 +43,51 @@ public enum JPEGHuffmanTables {
   ]
 
   /// Writes `jpeg` into `output` with the standard tables before its first scan where it has none, and
-  /// without what lies before its start, between the segments of its header and behind its end; an end
-  /// marker that is missing is written. Returns the number of bytes written.
+  /// without what lies before its start, between its segments and behind its end; an end marker that is
+  /// missing is written. Returns the number of bytes written.
   ///
   /// `output` must have room for `structure.byteCount + standardSegment.count + 2` bytes.
   public static func complete(
     _ jpeg: Span<UInt8>, structure: JPEGStructure, into output: inout MutableSpan<UInt8>
   ) throws(JPEGError) -> Int {
     let tables = structure.hasHuffmanTables ? 0 : standardSegment.count
-    let total = structure.byteCount - structure.start + tables + (structure.lacksEnd ? 2 : 0)
+    let (start, end) = (structure.start, structure.byteCount)
+    let total = end - start + tables + (structure.isRepaired ? 2 : 0)
     guard output.count >= total else { throw .bufferTooSmall(needed: total) }
-    precondition(
-      structure.byteCount <= jpeg.count, "the structure must be the one parsed from this image")
+    precondition(end <= jpeg.count, "the structure must be the one parsed from this image")
     var at = 0
-    let scan = structure.scanHeaderOffset
-    appendHeader(jpeg, structure, to: &output, at: &at)
-    if tables > 0 { append(standardSegment.span, to: &output, at: &at) }
-    append(jpeg.extracting(scan..<structure.byteCount), to: &output, at: &at)
-    if structure.lacksEnd {
-      output[at] = 0xFF
-      output[at + 1] = Marker.endOfImage
-      at += 2
+    if structure.isRepaired {
+      appendSegments(jpeg, structure, to: &output, at: &at)
+      return at
     }
+    let scan = structure.scanHeaderOffset
+    append(jpeg.extracting(start..<scan), to: &output, at: &at)
+    if tables > 0 { append(standardSegment.span, to: &output, at: &at) }
+    append(jpeg.extracting(scan..<end), to: &output, at: &at)
     return at
   }
 
-  /// What lies before the first scan.
-  private static func appendHeader(
+  /// The segments and scans alone, and an end marker.
+  private static func appendSegments(
     _ jpeg: Span<UInt8>, _ structure: JPEGStructure, to output: inout MutableSpan<UInt8>,
     at: inout Int
   ) {
-    let (start, scan) = (structure.start, structure.scanHeaderOffset)
-    guard structure.isRepaired else {
-      return append(jpeg.extracting(start..<scan), to: &output, at: &at)
-    }
+    let (start, end) = (structure.start, structure.byteCount)
     append(jpeg.extracting(start..<start + 2), to: &output, at: &at)
     var next = start + 2
-    while let marker = nextMarker(jpeg, from: next), marker < scan {
-      next = marker + 2 + twoBytes(jpeg, marker + 2)
+    while let marker = nextMarker(jpeg, from: next), marker + 4 <= end,
+      jpeg[marker + 1] != Marker.endOfImage
+    {
+      if marker == structure.scanHeaderOffset, !structure.hasHuffmanTables {
+        append(standardSegment.span, to: &output, at: &at)
+      }
+      next = min(marker + 2 + max(2, twoBytes(jpeg, marker + 2)), end)
+      if jpeg[marker + 1] == Marker.startOfScan { next = min(scanEnd(jpeg, from: next), end) }
       append(jpeg.extracting(marker..<next), to: &output, at: &at)
     }
+    output[at] = 0xFF
+    output[at + 1] = Marker.endOfImage
+    at += 2
   }
 
   private static func append(

@@ -28,6 +28,17 @@ func nextMarker(_ jpeg: Span<UInt8>, from start: Int) -> Int? {
   }
 }
 
+/// Where a scan's entropy-coded data ends, from a place within it: at the next marker that is none of a
+/// restart, or behind the last byte.
+func scanEnd(_ jpeg: Span<UInt8>, from start: Int) -> Int {
+  var at = start
+  while let marker = nextMarker(jpeg, from: at) {
+    guard Marker.restart ~= jpeg[marker + 1] else { return marker }
+    at = marker + 2
+  }
+  return jpeg.count
+}
+
 /// Whether the bytes of a range are all FF.
 func isFill(_ jpeg: Span<UInt8>, _ range: Range<Int>) -> Bool {
   for at in range where jpeg[at] != 0xFF { return false }

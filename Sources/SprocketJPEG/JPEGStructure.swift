@@ -126,9 +126,12 @@ public struct JPEGStructure: Equatable, Sendable {
 }
 
 /// Reads the structure of images one after the other, and, where an end marker is missing, whether all
-/// picture data is there. Allocates once, for the first such image.
+/// picture data is there. Allocates for the first such image, and for each progressive one.
 public struct JPEGCheck: ~Copyable {
   private var scans: ScanCheck?
+  /// Blocks that are read of a progressive image, of all scans together: ten scans of a picture of 36
+  /// megapixels. Larger: a hostile image takes longer than a second.
+  private static let mostBlocks = 10_000_000
 
   public init() {}
 
@@ -142,6 +145,10 @@ public struct JPEGCheck: ~Copyable {
   /// Whether an image that has no end marker has all its picture data. True for all others.
   public mutating func isWhole(_ jpeg: Span<UInt8>, _ structure: JPEGStructure) -> Bool {
     guard structure.lacksEnd else { return true }
+    guard structure.blocks * structure.scanCount <= Self.mostBlocks || !structure.isProgressive
+    else {
+      return false
+    }
     if scans == nil { scans = ScanCheck() }
     return scans!.isWhole(jpeg, structure)
   }

@@ -27,6 +27,7 @@ struct ScanCheck: ~Copyable {
   private var componentCount = 0
   private var steps = InlineArray<4, Int>(repeating: 1)
   private var restartInterval = 0
+  private var isStrict = true
   /// A DC coefficient of the interval is far from what a picture can have.
   private var hasRunAway = false
   var coefficients = Coefficients()
@@ -40,22 +41,26 @@ struct ScanCheck: ~Copyable {
   private static let wrongShare = 100
 
   /// Whether every block of the image can be read: all codes exist, none leads out of its block, and no
-  /// interval ends early. In nearly all intervals what is left over at the end is padding, and no DC
-  /// coefficient is far from what a picture can have. `structure` is the image's own.
+  /// interval ends early. `isStrict`: in nearly all intervals what is left over at the end is padding, and no
+  /// DC coefficient is far from what a picture can have. `structure` is the image's own.
   ///
   /// Costs about as much as decoding luma. Allocates for a progressive image alone.
-  mutating func isWhole(_ jpeg: Span<UInt8>, _ structure: JPEGStructure) -> Bool {
+  mutating func isWhole(
+    _ jpeg: Span<UInt8>, _ structure: JPEGStructure, isStrict: Bool = true
+  ) -> Bool {
     let standard = JPEGHuffmanTables.standardSegment
     guard define(standard.span, 4..<standard.count) else { return false }
-    (componentCount, restartInterval) = (0, 0)
+    (componentCount, restartInterval, self.isStrict) = (0, 0, isStrict)
     defer { coefficients.release() }
     let end = structure.byteCount
     var next = structure.start + 2
-    while let at = nextMarker(jpeg, from: next), at + 4 <= end {
-      let body = at + 4..<at + 2 + twoBytes(jpeg, at + 2)
+    while let at = nextMarker(jpeg, from: next), at + 4 <= end, jpeg[at + 1] != Marker.endOfImage {
+      let length = twoBytes(jpeg, at + 2)
+      // The structure has seen the same segments.
+      guard length >= 2, at + 2 + length <= end else { return false }
+      let body = at + 4..<at + 2 + length
       next = body.upperBound
       switch jpeg[at + 1] {
-      case Marker.endOfImage: return isComplete
       case Marker.huffmanTables: guard define(jpeg, body) else { return false }
       case Marker.quantizationTables: guard readSteps(jpeg, body) else { return false }
       case Marker.restartInterval: restartInterval = twoBytes(jpeg, body.lowerBound)
@@ -67,13 +72,14 @@ struct ScanCheck: ~Copyable {
       default: break
       }
     }
-    return isComplete
+    return componentCount > 0 && (!structure.lacksEnd || isComplete)
   }
 
-  /// Whether all coefficients of all components came to their lowest bit.
+  /// Whether all coefficients of all components came to their lowest bit: images that leave some out are
+  /// in order, but where the end is missing, scans may be, too.
   private var isComplete: Bool {
     for index in 0..<componentCount where components[index].complete != ~0 { return false }
-    return componentCount > 0
+    return true
   }
 
   /// The components of a frame header's body (T.81, B.2.2).
@@ -133,11 +139,16 @@ struct ScanCheck: ~Copyable {
     _ jpeg: Span<UInt8>, _ body: Range<Int>, _ structure: JPEGStructure, _ end: Int
   ) -> Int? {
     guard var scan = Scan(jpeg, body, isProgressive: structure.isProgressive) else { return nil }
+    // Components may share a name: then each means the next one, as in libjpeg-turbo.
+    var taken: UInt8 = 0
     for index in 0..<scan.memberCount {
       let (identifier, tables) = scan.selectors[index]
       var place = 0
-      while place < componentCount, components[place].identifier != identifier { place += 1 }
+      while place < componentCount,
+        components[place].identifier != identifier || taken & 1 << UInt8(place) != 0
+      { place += 1 }
       guard place < componentCount, tables & 0xCC == 0 else { return nil }
+      taken |= 1 << UInt8(place)
       scan.members[index] = place
       components[place].dc = Int(tables >> 4)
       components[place].ac = 4 + Int(tables & 3)
@@ -149,7 +160,7 @@ struct ScanCheck: ~Copyable {
     if scan.low == 0 {
       for index in 0..<scan.memberCount { components[scan.members[index]].complete |= scan.band }
     }
-    return bits.at
+    return scanEnd(jpeg, from: bits.at)
   }
 
   private mutating func readUnits(
@@ -172,9 +183,13 @@ struct ScanCheck: ~Copyable {
       if unit == units { break }
       guard bits.takeRestart(jpeg, end) else { return false }
     }
-    // Encoders may write a marker behind the last interval, too.
-    if bits.takeRestart(jpeg, end), !bits.isAtEnd(jpeg, end) { return false }
-    return wrong * Self.wrongShare <= units
+    // Encoders may write a marker behind the last interval, too. More than that is data that was left over.
+    _ = bits.takeRestart(jpeg, end)
+    guard !isStrict || isFill(jpeg, bits.at..<max(bits.at, min(scanEnd(jpeg, from: bits.at), end)))
+    else {
+      return false
+    }
+    return !isStrict || wrong * Self.wrongShare <= units
   }
 
   @inline(__always)

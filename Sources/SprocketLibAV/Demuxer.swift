@@ -134,7 +134,11 @@ struct Demuxer: ~Copyable {
   /// Reads the stream's next packet; returns whether there was one before the end.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     while unsafe try media.read(into: packet) {
-      if unsafe packet.pointee.stream_index == stream.pointee.index { return true }
+      if unsafe packet.pointee.stream_index == stream.pointee.index {
+        guard let fault = unsafe media.encryption(packet) else { return true }
+        unsafe libav.av_packet_unref(packet)
+        throw fault
+      }
       unsafe libav.av_packet_unref(packet)
     }
     return false

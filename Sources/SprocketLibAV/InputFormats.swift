@@ -48,7 +48,14 @@ enum InputFormats {
 
   /// Sound alone, or with a picture of its cover.
   private static let sounds: Set<String> = [
-    "aac", "ac3", "aiff", "amr", "ape", "au", "caf", "eac3", "flac", "mp3", "w64", "wav", "wv",
+    "aac", "ac3", "aiff", "amr", "ape", "au", "caf", "dsf", "eac3", "flac", "mp3", "mpc", "mpc8",
+    "tak",
+    "tta", "w64", "wav", "wv",
+  ]
+
+  /// What names other files.
+  static let playlists: Set<String> = [
+    "concat", "dash", "hls", "image2", "imf", "rtsp", "sdp", "vobsub", "webm_dash_manifest",
   ]
 
   /// What a file may be.

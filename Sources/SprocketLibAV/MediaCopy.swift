@@ -123,6 +123,7 @@ public struct MediaCopy: ~Copyable {
   public mutating func scan() {
     do throws(MediaError) {
       while unsafe try media.read(into: packet.pointer) {
+        if let fault = unsafe media.encryption(packet.pointer) { note(fault) }
         // What an edit list leaves out is not shown.
         if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_DISCARD == 0 {
           unsafe note(packet.pointer)
@@ -134,6 +135,12 @@ public struct MediaCopy: ~Copyable {
     }
     for place in contents.tracks.indices { contents.tracks[place].finish() }
     contents.notes += media.timeNotes
+  }
+
+  /// Notes once what concerns a whole stream.
+  private mutating func note(_ fault: MediaError) {
+    let text = "\(fault)"
+    if !contents.notes.contains(text) { contents.notes.append(text) }
   }
 
   /// Copies pictures, sound and reports from the key frame at or before `from` until `end` (nanoseconds from
@@ -173,6 +180,10 @@ public struct MediaCopy: ~Copyable {
       guard unsafe belongs(packet.pointer, from: start, until: last),
         let target = streams[unsafe Int(packet.pointer.pointee.stream_index)]
       else { continue }
+      if let fault = unsafe media.encryption(packet.pointer) {
+        contents.failure = fault
+        break
+      }
       unsafe note(packet.pointer)
       let isLate = unsafe times(of: packet.pointer).map { $0.shown >= asked } ?? false
       contents.reachesStart = contents.reachesStart || isLate

@@ -39,6 +39,8 @@ public struct MediaError: Error, Equatable, Sendable {
     case tooLarge(width: Int, height: Int)
     /// No decoder for the video in it.
     case unsupportedCodec
+    /// A stream is encrypted, from its start or from a place on.
+    case encrypted(stream: Int)
     /// The file cannot be read any further.
     case readFailed
     /// It tells of more frames than it has bytes.
@@ -96,14 +98,17 @@ extension MediaError: CustomStringConvertible {
     case .notMedia:
       "\(path) is not a movie or picture that can be read (\(reason)); try to play it with ffplay."
     case .unfinished:
-      "\(path) has no index: its recording or copying was cut off; copy it anew, or record with "
-        + "fragments."
+      "\(path) has no index: its recording or copying was cut off; copy it anew, or record fragments."
     case .needsSeeking:
       "\(path) is a movie that cannot be read from a pipe, for example because its index lies at its end: "
         + "give the file's name, or pipe MKV or MPEG-TS."
-    case .otherContainer(let name):
+    case .otherContainer(let name) where InputFormats.playlists.contains(name):
       "\(path) is of the kind \(name), which Sprocket does not open: playlists and lists of files are "
         + "not followed; name a file that has the video in it, such as MOV, MP4, MKV or AVI."
+    case .otherContainer(let name):
+      "\(path) is of the kind \(name), which Sprocket does not read; convert it, for example with ffmpeg."
+    case .encrypted(let stream):
+      "\(path) is encrypted in stream \(stream), which nothing here can undo; decrypt it first."
     case .unreadPicture(let kind):
       "\(path) is a picture in \(kind), which Sprocket does not read; save it as JPEG, PNG or TIFF."
     case .tooLarge(let width, let height):

@@ -129,6 +129,9 @@ public struct MediaReader: ~Copyable {
   ) throws(MediaError) -> DecodedUnit {
     let packet = unsafe scratch.packet
     guard let data = unsafe packet.pointee.data, decoder != nil else { return .end }
+    // The decoder of TIFF keeps what a page says, such as tiles.
+    decoder = nil
+    try prepareToDecode()
     var bytes = unsafe MutableSpan(_unsafeStart: data, count: Int(packet.pointee.size))
     change(&bytes)
     guard unsafe try decoder!.send(packet, path: demuxer.path),

@@ -87,6 +87,16 @@ struct OpenedMedia: ~Copyable {
     return true
   }
 
+  /// What is wrong with a packet that nobody can decode: it comes with what says how it is encrypted.
+  func encryption(_ packet: UnsafeMutablePointer<AVPacket>) -> MediaError? {
+    for index in unsafe 0..<Int(packet.pointee.side_data_elems)
+    where unsafe packet.pointee.side_data[index].type == AV_PKT_DATA_ENCRYPTION_INFO {
+      return unsafe failure(
+        .encrypted(stream: Int(packet.pointee.stream_index)), "av_read_frame", 0)
+    }
+    return nil
+  }
+
   /// The corresponding C function is `av_read_frame`.
   private mutating func readRaw(
     into packet: UnsafeMutablePointer<AVPacket>

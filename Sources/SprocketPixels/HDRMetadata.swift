@@ -33,4 +33,10 @@ public struct HDRMetadata: Sendable, Hashable {
   public var light: Light?
 
   public init(display: Display?, light: Light?) { (self.display, self.light) = (display, light) }
+
+  /// Of each part what the first says, else the second; `nil` where neither says anything.
+  public init?(_ first: HDRMetadata?, _ second: HDRMetadata?) {
+    guard first != nil || second != nil else { return nil }
+    self.init(display: first?.display ?? second?.display, light: first?.light ?? second?.light)
+  }
 }

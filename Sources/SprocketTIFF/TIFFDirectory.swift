@@ -4,7 +4,8 @@
 /// Cost: fields are looked up one after the other; nothing is allocated.
 public struct TIFFDirectory: Sendable {
   private let isBig: Bool
-  private let start: Int
+  /// Where it begins, in bytes.
+  public let start: Int
   private let count: Int
 
   /// The first directory; `nil` where `bytes` do not begin with a TIFF header and a directory.
@@ -25,22 +26,27 @@ public struct TIFFDirectory: Sendable {
     self.count = min(count, (bytes.count - start - 2) / 12)
   }
 
-  /// The directories of a file's pages with the bytes where they begin, in the file's order; copies of
-  /// less resolution are left out. A directory that lies before the one that links it ends the list.
+  /// The directories of a file's pages with the bytes where they begin, in the order of their links; copies
+  /// of less resolution are left out. The list ends at a link to a directory that was seen, and where
+  /// directories have more bytes than the file.
   public static func pages(of bytes: Span<UInt8>) -> [(start: Int, directory: TIFFDirectory)] {
     guard let first = TIFFDirectory(bytes) else { return [] }
     var (directory, found) = (first, [(start: Int, directory: TIFFDirectory)]())
-    while true {
+    var (seen, room) = (Set<Int>(), bytes.count)
+    while seen.insert(directory.start).inserted {
+      room -= 6 + 12 * directory.count
+      guard room >= 0 else { break }
       // Bit 0: a copy of another page (TIFF 6.0, section 8).
       if (directory.integer(.newSubfileType, in: bytes) ?? 0) & 1 == 0 {
         found.append((directory.start, directory))
       }
       let link = directory.start + 2 + 12 * directory.count
-      guard let next = directory.number(bytes, at: link, size: 4), next > directory.start,
+      guard let next = directory.number(bytes, at: link, size: 4), next > 0,
         let following = TIFFDirectory(bytes, at: next, first.isBig)
-      else { return found }
+      else { break }
       directory = following
     }
+    return found
   }
 
   /// Makes the page that begins at a byte the file's first, for readers that see no other.

@@ -99,6 +99,53 @@ def test_what_others_show_is_shown_and_counted(door, oddity, kind, tmp_path):
     assert b"EOI missing" not in errors or kind == "progressive", errors
 
 
+def grey(interval=None):
+    """(header of 8 x 8 grey pixels up to its scan's data, the data)"""
+    image = io.BytesIO()
+    Image.new("L", (8, 8), 90).save(image, "JPEG")
+    data = image.getvalue()
+    scan = data.index(b"\xff\xda")
+    start = scan + 2 + int.from_bytes(data[scan + 2:scan + 4], "big")
+    restart = b"" if interval is None else b"\xff\xdd\0\x04" + interval.to_bytes(2, "big")
+    return data[:scan] + restart + data[scan:start], data[start:-2]
+
+
+# Data behind the last interval, and whether others show the picture without a gap.
+@pytest.mark.parametrize("rest, verified", [
+    (b"\xff\xff\0\xff\xd0\0\0", False), (b"\xff\xd0\xff\xff\xd1\0\0\xff\xd9", False),
+    (b"\xff\xd0\xff\xd9", True), (b"\xff\xd0\xff\xd1\xff\xd9", False), (b"\0\0\0\xff\xd9", True),
+    (b"\x12\x77\x35\x91\x3c\xff\xd9", False)])
+def test_what_follows_the_picture_data_stops_nothing(rest, verified, tmp_path):
+    header, data = grey(1)
+    (tmp_path / "a.jpg").write_bytes(header + data + b"\xff\xd9")
+    (tmp_path / "b.jpg").write_bytes(header + data + rest)
+    for options in [], ["--verify"]:
+        sprocket("run", "--source", f"file:{tmp_path}", "--null", "--summary", tmp_path / "s.json", "--quiet",
+                 "--overwrite", *options)
+        fates = read_summary(tmp_path / "s.json")["sinks"]["null"]
+        assert fates["delivered"] + fates["corrupt"] == 2
+        # Without an end marker the data is looked at in any case.
+        if verified or not options and rest.endswith(b"\xff\xd9"):
+            assert fates["delivered"] == 2
+        elif options:
+            assert fates["corrupt"] == 1
+
+
+def test_a_mended_still_keeps_its_exif_and_ends_where_the_next_image_begins(tmp_path):
+    exif = Image.Exif()
+    exif[271] = "ACME"
+    image = io.BytesIO()
+    Image.fromarray(np.zeros((48, 64, 3), np.uint8)).save(image, "JPEG", exif=exif)
+    data = image.getvalue()
+    folder = write_folder(tmp_path / "in", [data, b"\xff\xd8" + data, b"\0\1" + data, data[:-2] + data])
+    sprocket("run", "--source", f"file:{folder}", "--stills", tmp_path / "out", "--verify", "--quiet")
+    files = sorted((tmp_path / "out").iterdir())
+    assert len(files) == 4
+    for file in files:
+        assert Image.open(file).getexif()[271] == "ACME"
+        assert djpeg(file.read_bytes())[1] == ""
+
+
 def djpeg(data):
     """The pixels in a PPM, and what libjpeg complained about."""
     result = subprocess.run(["djpeg", "-pnm"], input=data, capture_output=True, timeout=LIMIT)

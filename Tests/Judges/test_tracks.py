@@ -132,6 +132,20 @@ def test_colour_survives_an_encode(primaries, transfer, matrix, ending, codec, t
                                                                                              transfer, matrix)
 
 
+def test_encrypted_tracks_are_told_and_never_decoded_to_noise(tmp_path):
+    source = make(tmp_path / "in.mp4", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-f", "lavfi", "-i",
+                  "sine=d=1", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-encryption_scheme", "cenc-aes-ctr",
+                  "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb", "-encryption_kid",
+                  "a7e61c373e219033c21091fa607bf3b8")
+    for command in (["run", "--source", f"file:{source}", "--null", "--quiet"],
+                    ["export", source, tmp_path / "a.wav"], ["export", source, tmp_path / "a.mov"],
+                    ["export", source, tmp_path / "a.mkv", "--copy"]):
+        failed = sprocket(*command, check=False)
+        assert failed.returncode != 0 and "is encrypted in stream" in failed.errors, failed.errors
+    assert [path.name for path in tmp_path.iterdir()] == ["in.mp4"]
+    assert "is encrypted in stream 0" in sprocket("inspect", source, check=False).stdout.decode()
+
+
 def light(path):
     """What ffprobe finds in the container and in the first picture, as numbers."""
     text = subprocess.run(
@@ -344,6 +358,59 @@ def test_a_page_that_cannot_be_read_is_a_corrupt_frame(tmp_path):
     counts = read_summary(tmp_path / "s.json")["sinks"]["null"]
     assert (counts["delivered"], counts["corrupt"]) == (2, 1)
     assert "is a TIFF compressed as JPEG, which is not read" in result.errors
+
+
+def tiff(*pages):
+    """Pages of 16 x 16 grey pixels of a level each, as (level, more fields, place among the directories): the
+    links go from page to page, wherever these lie."""
+    strips, directories = {}, {}
+    place = 8
+    for number, (_, more, _) in enumerate(pages):
+        strips[number], place = place, place + 256
+    order = sorted(range(len(pages)), key=lambda number: pages[number][2])
+    for number in order:
+        directories[number], place = place, place + 6 + 12 * (9 + len(pages[number][1]))
+    data = bytearray(place)
+    struct.pack_into("<2sHI", data, 0, b"II", 42, directories[0])
+    for number, (level, more, _) in enumerate(pages):
+        data[strips[number]:strips[number] + 256] = bytes([level]) * 256
+        fields = {256: 16, 257: 16, 258: 8, 259: 1, 262: 1, 273: strips[number], 277: 1, 278: 16, 279: 256}
+        fields.update(more)
+        start = directories[number]
+        struct.pack_into("<H", data, start, len(fields))
+        for index, tag in enumerate(sorted(fields)):
+            struct.pack_into("<HHII", data, start + 2 + 12 * index, tag, 4, 1, fields[tag])
+        if number + 1 < len(pages):
+            struct.pack_into("<I", data, start + 2 + 12 * len(fields), directories[number + 1])
+    return bytes(data)
+
+
+TILED = {322: 16, 323: 16, 324: 8}
+
+
+@pytest.mark.parametrize("pages, shown", [
+    ([(20, {}, 0), (60, {}, 1), (100, {}, 2)], [20, 60, 100]),
+    # The first directory is the last in the file; one of the pages is a smaller copy; the first is not read.
+    ([(20, {}, 3), (60, {}, 2), (100, {}, 1)], [20, 60, 100]),
+    ([(20, {254: 1}, 0), (60, {}, 1)], [60]),
+    ([(20, TILED, 0), (60, {}, 1)], [None, 60]),
+    ([(20, {}, 0), (60, TILED, 1), (100, {}, 2)], [20, None, 100])])
+def test_pages_may_lie_anywhere_and_be_of_any_kind(pages, shown, tmp_path):
+    (tmp_path / "a.tif").write_bytes(tiff(*pages))
+    Image.new("L", (16, 16), 200).save(tmp_path / "b.png")
+    data = sprocket("run", "--source", f"file:{tmp_path}", "--pipe", "gray", "--reports", tmp_path / "r",
+                    "--quiet").stdout
+    fates = [json.loads(line)["fate"] for line in (tmp_path / "r").read_text().splitlines()]
+    assert fates == ["corrupt" if level is None else "delivered" for level in shown] + ["delivered"]
+    found = np.frombuffer(data, np.uint8).reshape(-1, 16, 16)[:, 0, 0].tolist()
+    assert found == [level for level in shown if level is not None] + [200]
+
+
+def test_each_page_has_its_own_orientation(tmp_path):
+    (tmp_path / "a.tif").write_bytes(tiff((20, {}, 0), (60, {274: 6}, 1)))
+    sprocket("run", "--source", f"file:{tmp_path / 'a.tif'}", "--null", "--summary", tmp_path / "s.json",
+             "--quiet")
+    assert read_summary(tmp_path / "s.json")["epochs"] == 2
 
 
 def jpeg_of(value):

@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketJPEG
 internal import SprocketTIFF
 
 /// Makes JPEG files with EXIF. Of frames that are encoded it makes the whole file; of a camera's own JPEG
@@ -93,22 +94,5 @@ public final class JPEGStillPacker: Packer {
 /// rest, without a segment of EXIF that the camera wrote.
 public enum CameraStill {
   /// Where a segment of EXIF lies in a JPEG, with its marker; `nil` where there is none.
-  public static func exif(in jpeg: Span<UInt8>) -> Range<Int>? {
-    var place = 2
-    while place + 10 <= jpeg.count, jpeg[place] == 0xFF {
-      let marker = jpeg[place + 1]
-      // Application segments and comments; what the picture needs follows.
-      guard 0xE0...0xEF ~= marker || marker == 0xFE else { return nil }
-      let length = Int(jpeg[place + 2]) << 8 | Int(jpeg[place + 3])
-      let end = place + 2 + length
-      guard length >= 2, end <= jpeg.count else { return nil }
-      if marker == 0xE1, length >= 8, jpeg[place + 4] == 0x45, jpeg[place + 5] == 0x78,
-        jpeg[place + 6] == 0x69, jpeg[place + 7] == 0x66
-      {
-        return place..<end
-      }
-      place = end
-    }
-    return nil
-  }
+  public static func exif(in jpeg: Span<UInt8>) -> Range<Int>? { JPEGStructure.exif(in: jpeg) }
 }

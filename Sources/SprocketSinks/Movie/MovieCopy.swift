@@ -85,7 +85,9 @@ public enum MovieCopy {
     guard copy.contents.tracks.contains(where: { $0.packets > 0 }) else {
       output.abandonEmpty()
       throw RunError(
-        .failed, "\(path) has nothing that can be copied there; look at it with inspect")
+        .failed,
+        copy.contents.failure.map { "\($0)" }
+          ?? "\(path) has nothing that can be copied there; look at it with inspect")
     }
     try output.complete()
     copy.contents.container = container.rawValue

@@ -65,7 +65,7 @@ struct StillContent {
   ) throws(RunError) {
     guard case .own = kind else { return try body(frame.packed, Span(), Span()) }
     // What was packed begins the file in place of the first two bytes, and of EXIF that the camera wrote.
-    try completer.complete(frame.view.encoded) { image throws(RunError) in
+    try completer.complete(frame.view.encoded, isThorough: true) { image throws(RunError) in
       let start = min(2, image.count)
       let cut = CameraStill.exif(in: image) ?? start..<start
       try body(

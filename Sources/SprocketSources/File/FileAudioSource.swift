@@ -78,6 +78,16 @@ public final class FileAudioSource: AudioSource {
     return FileAudioSource(of: pictures)
   }
 
+  /// Why the sound of a file that has some cannot be heard; `nil` where it can, and where there is none.
+  public static func fault(of pictures: FileSource) -> RunError? {
+    do throws(MediaError) {
+      _ = try SoundReader(path: pictures.path, stream: nil, isInterrupted: { false })
+      return nil
+    } catch {
+      return error.code == .noSound ? nil : RunError(opening: error)
+    }
+  }
+
   private init(_ path: String, _ stream: Int?, _ settings: FileSettings, _ zero: FileZero) {
     (self.path, self.stream, self.settings, self.zero) = (path, stream, settings, zero)
   }

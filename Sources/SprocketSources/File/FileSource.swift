@@ -103,6 +103,7 @@ public final class FileSource: Source {
         // A JPEG in order, of a kind that libavcodec alone unpacks: RGB, CMYK, rare subsamplings.
         staysEncoded = false
         packet = nil
+        damage = EncodedDamage()
         if isPipe, let error = reader?.needsSeeking { throw error }
         _ = try openReader()
         place = 0
@@ -111,7 +112,7 @@ public final class FileSource: Source {
       let first = held?.time
       if settings.from > .zero { try begin(at: settings.from) }
       tags = info.tags
-      hdr = info.hdr ?? picture?.hdr
+      hdr = HDRMetadata(info.hdr, picture?.hdr)
       moveDate(by: (held?.time ?? 0) - (first ?? held?.time ?? 0))
     } catch {
       throw RunError(opening: error)

@@ -73,6 +73,9 @@ struct PictureNames: Equatable {
     ["jfif", "jpe", "jpeg", "jpg"].contains(ending(of: path))
   }
 
+  /// Whether the name is that of a TIFF.
+  static func namesTIFF(_ path: String) -> Bool { ["tif", "tiff"].contains(ending(of: path)) }
+
   private static func isPicture(_ path: String) -> Bool {
     fileKind(path).holdsBytes && endings.contains(ending(of: path))
   }

@@ -14,7 +14,7 @@ internal import SprocketLibAV
 /// number less the first one's, so that a number that is not there is a frame that is missing. Frames of a
 /// GIF or an animated PNG and pages of a TIFF count one by one, and what follows moves on. `captured` is
 /// that number times the chosen time per frame, 1/25 s by default; at real pace frames appear when they are
-/// due. With `from` the frames before that time are left out.
+/// due. With `from` the files before that time are left out, as if each had one frame.
 ///
 /// ## Damage
 ///
@@ -22,7 +22,7 @@ internal import SprocketLibAV
 /// not a JPEG, and told in a note.
 public final class PictureSource: Source {
   /// The frame that `next` announced.
-  private struct Held {
+  struct Held {
     var isCorrupt = false
     /// `nil` where the file is too damaged to say.
     var format: FrameFormat?
@@ -31,7 +31,7 @@ public final class PictureSource: Source {
   /// What was given, for messages.
   private let name: String
   private let settings: FileSettings
-  private let rate: FrameRate
+  let rate: FrameRate
   private var entries: [PictureNames.Entry]
   private let zero = FileZero()
   private let files = WholeFileReader()
@@ -40,15 +40,14 @@ public final class PictureSource: Source {
   private var held: Held?
   // The held frame's memory: one of the two, or neither.
   private var packet: EncodedPacket?
-  private var picture: DecodedFrame?
+  var picture: DecodedFrame?
   private var format: FrameFormat?
   /// Of the file that is read.
-  private var orientation = Orientation.upright
-  /// The file that is read is of a kind that is not decoded.
-  private var isRefused = false
+  var orientation = Orientation.upright
+  private var isJPEG = false
   /// The file that was opened last, while it may have more frames, and pages of it that were not shown.
-  private var reader: MediaReader?
-  private var pages: ArraySlice<PictureFile.Page> = []
+  var reader: MediaReader?
+  var pages: ArraySlice<PictureFile.Page> = []
   /// Frames beyond one of each file.
   private var extra: UInt64 = 0
   private var damage = EncodedDamage()
@@ -60,7 +59,7 @@ public final class PictureSource: Source {
   /// Frames per second where none are chosen, as FFmpeg has it.
   private static let usualRate = FrameRate(frames: 25)
   /// Codecs of pictures' files that may have several frames.
-  private static let films: Set<String> = ["gif", "apng", "av1"]
+  static let films: Set<String> = ["gif", "apng", "av1"]
   /// Faults that are told one by one. Larger: longer summaries.
   private static let toldFaults = 5
 
@@ -83,12 +82,12 @@ public final class PictureSource: Source {
         .usage, "\(name) has no picture at \(settings.from.settingText) or later; begin earlier")
     }
     for index in entries.indices { entries[index].place -= first }
-    while held?.format == nil, index < entries.count { try read() }
+    while held?.format == nil, index < entries.count || reader != nil { try read() }
     guard let found = held?.format else {
       throw RunError(.usage, faults.first ?? damage.refusal(of: name))
     }
     format = found
-    if index > 1 {
+    if index > 1 || extra > 0 {
       // Reads again from the start: the damaged files before it are delivered as corrupt frames.
       release()
       leaveFile()
@@ -136,22 +135,24 @@ public final class PictureSource: Source {
 
   // MARK: Reading
 
-  /// Reads the next file, so that its frame is held; at the end, none is.
+  /// Reads the next frame, so that it is held; at the end, none is.
   private func read() throws(RunError) {
     release()
-    var frame = Held(isCorrupt: true)
+    var isMore = false
     do throws(MediaError) {
-      if index > 0, let more = try readMore(entries[index - 1].path) {
-        held = more
-        extra += 1
-        return
+      if reader != nil {
+        isMore = true
+        if let more = try readMore() {
+          extra += 1
+          held = more
+          return
+        }
+        isMore = false
       }
       guard index < entries.count else { return }
-      let path = entries[index].path
+      leaveFile()
       index += 1
-      frame.format = try readWhole(path)
-      if frame.format == nil, packet == nil, !isRefused { frame.format = try decode(path) }
-      frame.isCorrupt = frame.format == nil
+      held = try readFirst()
     } catch {
       leaveFile()
       switch error.code {
@@ -159,25 +160,56 @@ public final class PictureSource: Source {
       case .outOfMemory, .library: throw RunError(.failed, error.description)
       default: note(error.description)
       }
+      if isMore { extra += 1 }
+      held = Held(isCorrupt: true)
     }
-    held = frame
+  }
+
+  /// The file that is read.
+  var path: String { entries[index - 1].path }
+
+  /// The only frame of a file, or the first of several.
+  private func readFirst() throws(MediaError) -> Held {
+    if let format = try readWhole() { return Held(format: format) }
+    if packet != nil { return Held(isCorrupt: true) }
+    if pages.count == 1, let only = pages.first {
+      if refuses(only) { return Held(isCorrupt: true) }
+      if only.isFirst { pages = [] }
+    }
+    let interruption = interruption
+    reader = try MediaReader(path: path, threadCount: 1) { interruption.isSet }
+    // A JPEG has been checked.
+    let isUnchecked = !isJPEG && reader?.info.isMJPEG ?? false
+    let found = try reader!.nextFrame(
+      unless: { isUnchecked && !damage.isDecodable($0) }, keepsPacket: !pages.isEmpty)
+    if let first = pages.popFirst(), !first.isFirst || first.unread != nil {
+      return try show(first)
+    }
+    guard case .frame(let frame) = consume found else {
+      note("\(path) has no picture that can be decoded; save it anew.")
+      if pages.isEmpty { leaveFile() }
+      return Held(isCorrupt: true)
+    }
+    return Held(format: hold(frame))
   }
 
   /// Keeps a JPEG as it is in `packet`, and returns its format; `nil` for a damaged one. For a file that has
   /// to be decoded here it returns `nil` and sets no `packet`.
-  private func readWhole(_ path: String) throws(MediaError) -> FrameFormat? {
+  private func readWhole() throws(MediaError) -> FrameFormat? {
     let interruption = interruption
-    orientation = .upright
-    isRefused = false
+    (orientation, isJPEG) = (.upright, false)
     guard let file = try files.read(path: path, isInterrupted: { interruption.isSet }) else {
+      if PictureNames.namesTIFF(path) {
+        note("\(path) is larger than 256 MB: of its pages the first alone is taken.")
+      }
       return nil
     }
     let bytes = unsafe Span(_unsafeElements: file.bytes)
     let start = PictureFile.jpegStart(in: bytes, isNamedJPEG: PictureNames.namesJPEG(path))
+    isJPEG = start != nil
     orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
     pages = PictureFile.pages(bytes)[...]
-    if let first = pages.popFirst() { isRefused = refuses(first, of: path) }
-    guard start != nil else { return nil }
+    guard isJPEG else { return nil }
     let before = damage.impossibleSizes + damage.unsupported
     guard let header = damage.check(bytes), !file.isCorrupt else {
       note(
@@ -194,69 +226,7 @@ public final class PictureSource: Source {
         color: .jpeg, rate: rate, presentation: Presentation(orientation: orientation)))
   }
 
-  /// Whether a page is of a kind that is not decoded, which is then told.
-  private func refuses(_ page: PictureFile.Page, of path: String) -> Bool {
-    guard let kind = page.unread else { return false }
-    note("\(path) is \(kind), which is not read; save it in strips, or as PNG.")
-    return true
-  }
-
-  private func decode(_ path: String) throws(MediaError) -> FrameFormat? {
-    let interruption = interruption
-    reader = try MediaReader(path: path, threadCount: 1) { interruption.isSet }
-    let isMJPEG = reader?.info.isMJPEG ?? false
-    let found = try reader!.nextFrame(
-      unless: { isMJPEG && !damage.isDecodable($0) }, keepsPacket: !pages.isEmpty)
-    guard case .frame(let frame) = consume found else {
-      leaveFile()
-      note("\(path) has no picture that can be decoded; save it anew.")
-      return nil
-    }
-    return hold(frame)
-  }
-
-  /// The next frame or page of a file that was begun; `nil` where it has no more.
-  private func readMore(_ path: String) throws(MediaError) -> Held? {
-    guard reader != nil else { return nil }
-    if let page = pages.popFirst() {
-      guard !refuses(page, of: path) else { return Held(isCorrupt: true) }
-      let found = try reader!.decodeAgain { PictureFile.show(page, in: &$0) }
-      guard case .frame(let frame) = consume found else {
-        note("a page of \(path) cannot be decoded; save it anew.")
-        return Held(isCorrupt: true)
-      }
-      return Held(format: hold(frame))
-    }
-    guard Self.films.contains(reader?.info.codecName ?? "") else {
-      leaveFile()
-      return nil
-    }
-    switch try reader!.nextFrame() {
-    case .frame(let frame): return Held(format: hold(frame))
-    case .corrupt: return Held(isCorrupt: true)
-    case .end:
-      leaveFile()
-      return nil
-    }
-  }
-
-  private func leaveFile() {
-    reader = nil
-    pages = []
-  }
-
-  /// Keeps a frame as the one that is held; returns its format.
-  private func hold(_ frame: consuming DecodedFrame) -> FrameFormat {
-    var presentation = Presentation(orientation: orientation)
-    presentation.pixelAspect = PixelAspect(reader?.info.display.pixelAspect)
-    let format = FrameFormat(
-      pixelFormat: frame.format, width: frame.width, height: frame.height,
-      color: Color(frame.color, frame.format), rate: rate, presentation: presentation)
-    picture = consume frame
-    return format
-  }
-
-  private func note(_ fault: String) {
+  func note(_ fault: String) {
     faultCount += 1
     if faults.count < Self.toldFaults { faults.append(fault) }
   }
@@ -288,5 +258,8 @@ public final class PictureSource: Source {
 
   public var counts: [(name: String, value: UInt64)] { damage.counts }
 
-  public func close() { release() }
+  public func close() {
+    release()
+    leaveFile()
+  }
 }
