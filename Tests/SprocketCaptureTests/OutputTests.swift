@@ -48,14 +48,14 @@ import Testing
   @Test("a microphone that is added while it runs begins a new run, and leaves it running")
   func addedMicrophone() async throws {
     let seen = Seen()
-    let session = try await running(watching(seen))
+    // All frames: the one that tells of the new run may come late.
+    let session = try await running(watching(seen, discardsLateFrames: false))
     await expectTrue(seen.wait(for: 2))
     let input = try DeviceInput(CaptureDevice(sceneMicrophone: SceneMicrophoneSettings()))
     try await session.configure { c in c.add(input) }
     expectTrue(session.isRunning)
-    let count = seen.now.numbers.count
-    await expectTrue(seen.wait(for: count + 3))
-    expectEqual(seen.now.discontinuities.count, 2)
+    // Frames of the run before may still come.
+    await expectTrue(until { seen.now.discontinuities.count == 2 })
     await session.stop()
   }
 
