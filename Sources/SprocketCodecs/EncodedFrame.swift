@@ -43,14 +43,14 @@ public struct EncodedFrame: Sendable, Equatable {
     case unsupported
   }
 
-  /// Reads the frames of a stream, one after the other. It allocates once, for the first frame without an
-  /// end marker.
+  /// Reads the frames of a stream, one after the other. It allocates for the first frame without an end
+  /// marker, and for each progressive one.
   public struct Reader: ~Copyable {
     private var check = JPEGCheck()
 
     public init() {}
 
-    /// The same as `init(checking:fullHeight:)`, with the reason.
+    /// Reads a frame like `init(checking:fullHeight:)`, and throws the reason if the frame is broken.
     public mutating func read(
       _ bytes: Span<UInt8>, fullHeight: Int? = nil
     ) throws(Fault) -> EncodedFrame {

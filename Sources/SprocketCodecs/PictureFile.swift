@@ -17,8 +17,8 @@ public enum PictureFile {
     return structure.start
   }
 
-  /// Most bytes before the image in a file whose name ends with `.jpg`. Larger: an image within a file of
-  /// another kind may be taken for the file's own.
+  /// Maximum number of bytes before the image in a file named `.jpg`. A larger value may take an embedded
+  /// preview of another kind of file for the picture.
   private static let mostStrayBytes = 512
 
   /// What makes the picture upright, from EXIF in a JPEG or a PNG (`eXIf`), or from a TIFF's own directory;
@@ -36,7 +36,7 @@ public enum PictureFile {
   public struct Page: Sendable, Equatable {
     /// Where its directory begins, in bytes.
     public let start: Int
-    /// It is the one that readers see that see no other.
+    /// The header points at this page. Readers that know one page show this one.
     public let isFirst: Bool
     public let orientation: Orientation
     /// Why it is not read, in words such as "a TIFF in tiles"; `nil` for one that is. libavcodec gives black

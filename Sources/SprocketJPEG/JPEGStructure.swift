@@ -88,8 +88,8 @@ public struct JPEGStructure: Equatable, Sendable {
     self = try check.structure(of: jpeg)
   }
 
-  /// The same without a look at the picture data of an image that has no end marker, which ``lacksEnd``
-  /// tells: for frames that a source has let pass.
+  /// Reads the structure without checking the picture data of an image that has no end marker
+  /// (``lacksEnd``). For frames that a source has already checked.
   public init(parsing jpeg: Span<UInt8>) throws(JPEGError) {
     try self.init(findingStartIn: jpeg)
     try readSegments(jpeg)
@@ -135,7 +135,7 @@ public struct JPEGCheck: ~Copyable {
 
   public init() {}
 
-  /// As ``JPEGStructure/init(_:)``.
+  /// Reads and checks an image like ``JPEGStructure/init(_:)``.
   public mutating func structure(of jpeg: Span<UInt8>) throws(JPEGError) -> JPEGStructure {
     let structure = try JPEGStructure(parsing: jpeg)
     guard isWhole(jpeg, structure) else { throw .truncated }

@@ -13,7 +13,7 @@ struct Scan {
   /// The coefficients of the scan, in zigzag order.
   let first: Int
   let last: Int
-  /// By how many bits they are shifted.
+  /// Number of bits by which the coefficients are shifted.
   let low: Int
 
   /// `nil` where there can be no such scan. What sequential images say of their coefficients does not count,

@@ -35,9 +35,8 @@ struct ScanCheck: ~Copyable {
   /// How far a DC coefficient, times its step, may lie beyond those of white and black, 1024 and -1024:
   /// encoders round, and some overshoot at hard edges. A larger value finds less damage.
   private static let overshoot = 256
-  /// Of so many units one may lie in an interval that has bytes left over or a DC coefficient that runs away:
-  /// some cameras leave anything between restart markers. A larger number finds smaller damage, and
-  /// condemns more pictures in which nobody sees it.
+  /// Divisor of the units of an image: so large a part of them may lie in intervals that have bytes left over
+  /// or a DC coefficient out of range. A larger divisor finds damage that is harder to see.
   private static let wrongShare = 100
 
   /// Whether every block of the image can be read: all codes exist, none leads out of its block, and no
@@ -95,7 +94,7 @@ struct ScanCheck: ~Copyable {
       component.identifier = jpeg[start]
       (component.horizontal, component.vertical) = (factors >> 4, factors & 15)
       component.quantizer = Int(jpeg[start + 2]) & 3
-      // Of a single component, the factors mean nothing.
+      // The factors of a single component have no meaning (T.81, A.2.2).
       component.blocks = structure.blocks(
         factors: componentCount == 1
           ? structure.maximumFactors : (component.horizontal, component.vertical))

@@ -21,7 +21,7 @@ public struct MediaInfo: Sendable {
   public let isConverted: Bool
   public let color: MediaColor
   public let display: MediaDisplay
-  /// As the container says; pictures may say more.
+  /// HDR metadata of the container. The pictures may have more.
   public let hdr: HDRMetadata?
   /// Which field comes first where a packet is two JPEG images and nobody says more: FFmpeg takes what
   /// capture cards call MJPG for bottom first, all else for top first.

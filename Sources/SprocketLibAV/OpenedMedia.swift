@@ -87,7 +87,7 @@ struct OpenedMedia: ~Copyable {
     return true
   }
 
-  /// What is wrong with a packet that nobody can decode: it comes with what says how it is encrypted.
+  /// Returns an error if a packet is encrypted, which its side data tells; `nil` for all others.
   func encryption(_ packet: UnsafeMutablePointer<AVPacket>) -> MediaError? {
     for index in unsafe 0..<Int(packet.pointee.side_data_elems)
     where unsafe packet.pointee.side_data[index].type == AV_PKT_DATA_ENCRYPTION_INFO {

@@ -34,7 +34,7 @@ public struct HDRMetadata: Sendable, Hashable {
 
   public init(display: Display?, light: Light?) { (self.display, self.light) = (display, light) }
 
-  /// Of each part what the first says, else the second; `nil` where neither says anything.
+  /// Takes each part from the first, or from the second if the first lacks it. `nil` if both are `nil`.
   public init?(_ first: HDRMetadata?, _ second: HDRMetadata?) {
     guard first != nil || second != nil else { return nil }
     self.init(display: first?.display ?? second?.display, light: first?.light ?? second?.light)

@@ -51,8 +51,8 @@ public struct TimeGate: Sendable {
   /// Longest gap that is kept of a clock that wraps, an hour. A longer jump mostly means that two
   /// streams were joined.
   public static let longestGapOfWrappingClock: Int64 = 3600 * second
-  /// Longest step back that counts as a slip, nanoseconds. Larger: a film whose clock restarts after so short
-  /// a time stands still.
+  /// Maximum step back, in nanoseconds, that is repaired instead of beginning an epoch. A larger value stops
+  /// the pictures of a film whose clock restarts within that time.
   static let slip: Int64 = second / 10
   /// How near to an epoch's times those of another stream are when it joins. Larger: a stream that goes on
   /// with the old clock is mistaken for one that follows. Streams of a file are some seconds apart at most.

@@ -7,11 +7,11 @@ internal import SprocketTimes
 @testable import SprocketLibAV
 @testable import SprocketSources
 
-// Files whose times are any. The first byte says which movie is made of them; nine bytes each are a packet:
-// what it is, and its time.
+// Makes files with arbitrary times. The first byte of the input chooses the container of the movie. Each
+// following group of nine bytes is a packet: its stream, and its time in 64 bits.
 
-/// Plays such a Matroska file with pictures and sound, the same pictures in an MCAP of another program, and a
-/// movie that is made of what was played.
+/// Plays a Matroska file with pictures and sound, plays an MCAP file with the same pictures, and checks a
+/// movie that it writes at the times of the played pictures.
 func feedTimes(_ input: [UInt8]) {
   guard let kind = input.first, let image = tinyJPEG else { return }
   let packets = stride(from: 1, to: input.count - 8, by: 9).prefix(mostPackets).map { start in
@@ -30,7 +30,7 @@ func feedTimes(_ input: [UInt8]) {
 
 private let mostPackets = 48
 
-/// The times of a source's frames, which never go back, and of which sums do not overflow.
+/// Plays a source and returns the times of its frames. Fails if a time goes back, or exceeds 2^62 ns.
 private func played(_ source: any Source) -> [Int64] {
   defer { try? source.close() }
   guard (try? source.open()) != nil else { return [] }
@@ -55,7 +55,8 @@ private func played(_ source: any Source) -> [Int64] {
 /// Writes pictures at these times, and reads the movie: each is shown where it was, from the first, within
 /// half a tick of the movie's clock.
 private func checkMovie(of times: [Int64], in container: MovieContainer, _ image: [UInt8]) {
-  // Only pictures without a time, before the first that has one, are further apart than a gate lets through.
+  // A gap can exceed the gate's limit only where the first pictures have no time. Such a movie is not
+  // checked.
   let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
   guard let first = times.first, gaps.max() ?? 0 <= TimeGate.longestGap else { return }
   let output = MemoryOutput()
@@ -129,7 +130,8 @@ private let tinyJPEG: [UInt8]? = {
 
 // MARK: Files
 
-/// A cluster for each packet, whose time, in milliseconds, is any number of 64 bits (RFC 9559).
+/// Returns a Matroska file (RFC 9559). Each packet has a cluster of its own, with the packet's time in
+/// milliseconds as an unsigned number of 64 bits.
 private func matroska(_ packets: [(isSound: Bool, time: Int64)], _ image: [UInt8]) -> [UInt8] {
   func element(_ name: [UInt8], _ contents: [UInt8]) -> [UInt8] {
     name + [0x01] + bytes(contents.count, 7) + contents
