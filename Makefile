@@ -203,7 +203,11 @@ addresses-program: packages
 # more than it computes, what runs live and wants the machine to itself, and most.
 judge: judge-files judge-waiting judge-most judge-alone
 
-PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
+# A test that hangs ends pytest, which prints where each thread is: after more seconds than LIMIT of
+# Tests/Judges/program.py, so that a wait can say first what it waited for.
+PYTEST_OPTIONS := -p no:cacheprovider --durations=5 -o faulthandler_timeout=900 \
+  -o faulthandler_exit_on_timeout=true
+PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q $(PYTEST_OPTIONS)
 judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
 FILE_JUDGES := $(call judges,browser codecs disk* dump files movie* picture_files recording sound \
   sound_files still* times tracks)
@@ -306,8 +310,7 @@ lab: lab-packages $(if $(STEPS_FOR),,$(JUDGES_NEED)) .build/lab/dequeued.so
 	mkdir -p $(LAB_PASSED)
 	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),$(if $(STEPS_FOR),7200,2700)) \
 	  $(if $(filter all,$(STEPS_FOR)),--out $(LAB_PASSED)) $(if $(STEPS_FOR),--after 'Tests/step --await copy') \
-	  .build/venv/bin/python -u -m pytest -v --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab \
-	  $(PICK) $(LAB)
+	  .build/venv/bin/python -u -m pytest -v --no-header --tb=short $(PYTEST_OPTIONS) Tests/Lab $(PICK) $(LAB)
 lab: PASSED := /out
 
 # The lab's kernel, so that it is there when the lab begins.

@@ -150,14 +150,11 @@ class Control:
         return records
 
     def events(self) -> Iterator[Dict[str, Any]]:
-        """What happens from now on, until the run ends. Use a `Control` of its own for it."""
+        """What happens from this call on, until the run ends. The run keeps 1 MB of it for a loop that begins
+        later. Use a `Control` of its own for it."""
         self.ask("events")
         self._socket.settimeout(None)
-        while True:
-            event = self._line()
-            if event is None:
-                return
-            yield event
+        return iter(self._line, None)
 
     def quit(self) -> None:
         """Ends the run."""

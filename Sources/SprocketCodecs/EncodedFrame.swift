@@ -43,8 +43,8 @@ public struct EncodedFrame: Sendable, Equatable {
     case unsupported
   }
 
-  /// Reads the frames of a stream, one after the other. It allocates for the first frame without an end
-  /// marker, and for each progressive one.
+  /// Reads the frames of a stream, one after the other. It allocates for frames without an end
+  /// marker alone: for the first, and for each that is progressive.
   public struct Reader: ~Copyable {
     private var check = JPEGCheck()
 

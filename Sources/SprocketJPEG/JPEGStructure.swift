@@ -126,7 +126,7 @@ public struct JPEGStructure: Equatable, Sendable {
 }
 
 /// Reads the structure of images one after the other, and, where an end marker is missing, whether all
-/// picture data is there. Allocates for the first such image, and for each progressive one.
+/// picture data is there. Allocates for the first such image, and for each such that is progressive.
 public struct JPEGCheck: ~Copyable {
   private var scans: ScanCheck?
   /// Blocks that are read of a progressive image, of all scans together: ten scans of a picture of 36

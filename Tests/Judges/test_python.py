@@ -260,6 +260,9 @@ def test_a_run_is_asked_and_what_it_refuses_is_told(tmp_path):
             recording = control.record(frames=5)
             assert control.photo(2) == recording + 1
             control.set("meter", mode="spot")
+            # Events of before the loop over them are there, too.
+            wait_for(lambda: {recording, recording + 1} <= {
+                record["recording"] for record in control.recordings()})
             seen = set()
             while not seen >= {("ended", recording), ("ended", recording + 1), ("settings", None)}:
                 event = next(events)
