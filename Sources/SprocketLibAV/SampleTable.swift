@@ -176,7 +176,8 @@ extension SampleTable {
   }
 
   /// Runs of durations and shifts in ticks that are so many times longer, rounded from absolute times, so
-  /// that no error adds up.
+  /// that no error adds up. Each sample lasts a tick at least, also where several round to the same one:
+  /// libavformat gives wrong times to all samples behind one that lasts 0. The next gap makes up for it.
   func times(dividedBy divisor: UInt64) -> (durations: [Run<UInt64>], shifts: [Run<Int64>]) {
     guard divisor > 1 else { return (durations, shifts) }
     var durations: [Run<UInt64>] = []
@@ -186,18 +187,19 @@ extension SampleTable {
       return (tick + (tick < 0 ? -half : half)) / Int64(divisor)
     }
     var tick: Int64 = 0
+    var start: Int64 = 0
     var (place, used) = (0, UInt32(0))
     for run in self.durations {
       for _ in 0..<run.count {
         let next = tick + Int64(clamping: run.value)
-        Self.append(UInt64(max(0, divided(next) - divided(tick))), to: &durations)
+        let end = max(divided(next), start + 1)
+        Self.append(UInt64(end - start), to: &durations)
         if place < self.shifts.count {
-          let shown = divided(tick + self.shifts[place].value)
-          Self.append(shown - divided(tick), to: &shifts)
+          Self.append(divided(tick + self.shifts[place].value) - start, to: &shifts)
           used += 1
           if used == self.shifts[place].count { (place, used) = (place + 1, 0) }
         }
-        tick = next
+        (tick, start) = (next, end)
       }
     }
     return (durations, shifts)

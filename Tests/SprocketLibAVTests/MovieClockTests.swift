@@ -81,6 +81,22 @@ import Testing
     expectEqual(late.keys, [2])
   }
 
+  /// A hole of four days divides the ticks by 18; the three pictures before it round to one of the new ticks.
+  @Test func aSampleLastsATickAtLeastWhereTicksAreDivided() {
+    var table = SampleTable(ticksPerSecond: 90_000)
+    for tick: Int64 in [0, 1, 2, 34_717_619_340, 34_717_622_340] {
+      table.append(byteCount: 7, tick: tick)
+    }
+    table.close(nominal: 3000)
+    expectEqual(table.divisor, 18)
+    expectEqual(
+      table.times(dividedBy: 18).durations,
+      [
+        .init(count: 2, value: 1), .init(count: 1, value: 1_928_756_628),
+        .init(count: 1, value: 167), .init(count: 1, value: 166),
+      ])
+  }
+
   @Test func theLastFrameLastsAsLongAsTheNominalRateSays() {
     var table = SampleTable(ticksPerSecond: 90_000)
     for tick: Int64 in [0, 10] { table.append(byteCount: 7, tick: tick) }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Code that takes bytes from outside, and is given any.
 ///
 /// A target throws nothing away: errors that the code throws are what it should do. Found is what traps,
@@ -29,5 +31,6 @@ func expect(_ isRight: Bool, _ sentence: @autoclosure () -> String) {
   if isRight { return }
   // A release build keeps what it traps for to itself.
   print("found:", sentence())
+  fflush(nil)
   preconditionFailure("found")
 }
