@@ -128,6 +128,8 @@ let package = Package(
     library("SprocketRing"),
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem"]),
     library("SprocketFiles", ["SprocketCore", "CSprocketSystem"]),
+    // JSON of frames: what dumps and reports write, and replays read.
+    library("SprocketRecords", ["SprocketCore", "SprocketFiles", "SprocketMCAP", "SprocketTimes"]),
     library("SprocketShare", ["SprocketCore", "SprocketFiles", "CSprocketSystem"]),
     library(
       "SprocketCodecs",
@@ -142,13 +144,14 @@ let package = Package(
       "SprocketSources",
       [
         "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
-        "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketTimes", "SprocketV4L2",
+        "SprocketMCAP", "SprocketPixels", "SprocketRecords", "SprocketScene", "SprocketTimes",
+        "SprocketV4L2",
       ]),
     library(
       "SprocketSinks",
       [
         "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-        "SprocketPixels", "SprocketShare", "SprocketV4L2", "SprocketXXHash",
+        "SprocketPixels", "SprocketRecords", "SprocketShare", "SprocketV4L2", "SprocketXXHash",
       ]),
     library(
       "Sprocket",
@@ -156,8 +159,7 @@ let package = Package(
         "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",
         "SprocketCodecs", "SprocketCore",
       ]),
-    library(
-      "SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
+    library("SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
     library("SprocketCapture", ["Sprocket", "SprocketStages"]),
     // Counts allocations for `bench`.
     .target(name: "CSprocketCalls"),
@@ -187,9 +189,8 @@ let package = Package(
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore", "CSprocketAllocations"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
-    test("SprocketALSATests", ["SprocketALSA"]),
     test("SprocketLibrariesTests", ["SprocketLibraries"]),
-    test("SprocketV4L2Tests", ["SprocketV4L2"]),
+    test("SprocketALSATests", ["SprocketALSA"]), test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketZBarTests", ["SprocketZBar", "SprocketTestMemory", "CSprocketAllocations"]),
     test("SprocketTIFFTests", ["SprocketTIFF"]), test("SprocketTimesTests", ["SprocketTimes"]),
@@ -205,13 +206,12 @@ let package = Package(
     test("SprocketSourcesTests", ["SprocketSources", "TestSupport", "CSprocketAllocations"]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore", "SprocketTestMemory"],
-      path: "Tests/TestSupport",
-      swiftSettings: settings),
+      path: "Tests/TestSupport", swiftSettings: settings),
     test(
       "SprocketSinksTests",
       [
-        "SprocketSinks", "SprocketCore", "SprocketFiles", "SprocketMCAP", "SprocketV4L2",
-        "TestSupport", "CSprocketAllocations",
+        "SprocketSinks", "SprocketCore", "SprocketFiles", "SprocketMCAP", "SprocketRecords",
+        "SprocketV4L2", "TestSupport", "CSprocketAllocations",
       ]),
     // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
     program("Traps", ["Sprocket", "SprocketTesting"]),

@@ -16,6 +16,18 @@ extension TextTarget where Self: ~Copyable {
     advance(count)
   }
 
+  /// Appends `,"key":`; with `{` instead of the comma for an object's first key.
+  package mutating func append(key: StaticString, isFirst: Bool = false) throws(RunError) {
+    let count = key.utf8CodeUnitCount
+    try reserve(count + 4)
+    let start: StaticString = isFirst ? "{\"" : ",\""
+    let end: StaticString = "\":"
+    unsafe (buffer + used).copyMemory(from: start.utf8Start, byteCount: 2)
+    unsafe (buffer + used + 2).copyMemory(from: key.utf8Start, byteCount: count)
+    unsafe (buffer + used + 2 + count).copyMemory(from: end.utf8Start, byteCount: 2)
+    advance(count + 4)
+  }
+
   package mutating func append(_ text: [UInt8]) throws(RunError) { try append(text.span) }
 
   /// Appends a whole number in decimal.

@@ -40,8 +40,9 @@ public struct TimeGate: Sendable {
     public var place: Int64
   }
 
-  /// Largest absolute value of a time that is given out, 146 years. Larger: sums of two overflow.
-  public static let limit: Int64 = 1 << 62
+  /// Largest absolute value of a time that is given out, 146 years. Larger: sums and differences of two
+  /// overflow.
+  public static let limit: Int64 = 1 << 62 - 1
   /// Latest time at which a file begins, 10 years below the limit: so much is left for what follows. Wall
   /// clocks get there in 2106.
   public static let latestStart: Int64 = limit - 3653 * 86_400 * second

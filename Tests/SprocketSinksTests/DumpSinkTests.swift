@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketMCAP
+import SprocketRecords
 import TestExpectations
 import TestSupport
 import Testing

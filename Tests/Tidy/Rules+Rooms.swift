@@ -28,16 +28,18 @@ extension Rules {
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem"],
     "SprocketSources": [
       "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
-      "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketTimes", "SprocketV4L2",
+      "SprocketMCAP", "SprocketPixels", "SprocketRecords", "SprocketScene", "SprocketTimes",
+      "SprocketV4L2",
     ],
     "SprocketScene": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketPixels", "SprocketYUV",
     ],
     "SprocketSinks": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-      "SprocketPixels", "SprocketShare", "SprocketV4L2", "SprocketXXHash",
+      "SprocketPixels", "SprocketRecords", "SprocketShare", "SprocketV4L2", "SprocketXXHash",
     ],
     "SprocketFiles": ["SprocketCore", "CSprocketSystem"],
+    "SprocketRecords": ["SprocketCore", "SprocketFiles", "SprocketMCAP", "SprocketTimes"],
     "SprocketShare": ["SprocketCore", "SprocketFiles", "CSprocketSystem"],
     "SprocketCodecs": [
       "SprocketCore", "SprocketDeflate", "SprocketJPEG", "SprocketPixels", "SprocketTIFF",

@@ -76,8 +76,12 @@ package struct JSONScanner {
 
   /// Text; `nil` for null. What is escaped stays as it is.
   package mutating func string(_ bytes: Span<UInt8>) throws(Failure) -> String? {
-    if try takeNull(bytes) { return nil }
-    return text(try takeString(bytes), bytes)
+    try textRange(bytes).map { text($0, bytes) }
+  }
+
+  /// Where a text lies, without its quotes; `nil` for null.
+  package mutating func textRange(_ bytes: Span<UInt8>) throws(Failure) -> Range<Int>? {
+    try takeNull(bytes) ? nil : try takeString(bytes)
   }
 
   /// Any value, unseen.

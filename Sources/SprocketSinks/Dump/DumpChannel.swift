@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// The channels of a dump and their schemas.
 enum DumpChannel {
@@ -35,21 +36,21 @@ enum DumpChannel {
   /// Those of records, all JSON; `reports` come with fates.
   static func records(_ reports: [ReportLayout], _ part: DumpPart) -> [Kind] {
     [
-      record(session, "session", DumpSchemas.session, part),
-      record(source, "source", DumpSchemas.source, part),
-      record(fate, "fate", DumpSchemas.fate(reports), part),
-      record(range, "range", DumpSchemas.range, part),
-      record(ledger, "ledger", DumpSchemas.ledger, part),
+      record(session, .session, SessionRecord.schema, part),
+      record(source, .source, SourceRecord.schema, part),
+      record(fate, .fate, FateRecord.schema(reports), part),
+      record(range, .range, RangeRecord.schema, part),
+      record(ledger, .ledger, LedgerRecord.schema, part),
     ]
   }
 
   private static func record(
-    _ id: UInt16, _ topic: String, _ properties: JSONProperties, _ part: DumpPart
+    _ id: UInt16, _ kind: RecordKind, _ properties: JSONProperties, _ part: DumpPart
   ) -> Kind {
-    Kind(id, topic: topic, "json", part: part) { id in
+    Kind(id, topic: kind.topic, "json", part: part) { id in
       MCAPSchema(
-        id: id, name: "sprocket.\(topic)", encoding: "jsonschema",
-        data: Array(properties.schema(title: "sprocket.\(topic)").utf8))
+        id: id, name: kind.schemaName, encoding: "jsonschema",
+        data: Array(properties.schema(title: kind.schemaName).utf8))
     }
   }
 
@@ -59,8 +60,8 @@ enum DumpChannel {
   /// Those of a run with sound, as many as it has microphones.
   static func sound(_ microphones: Int, _ part: DumpPart) -> [Kind] {
     var kinds = [
-      record(microphone, "microphone", DumpSchemas.microphone, part),
-      record(block, "block", DumpSchemas.block, part),
+      record(microphone, .microphone, MicrophoneRecord.schema, part),
+      record(block, .block, BlockRecord.schema, part),
     ]
     for index in 0..<microphones { kinds.append(samples(of: index, part)) }
     return kinds

@@ -2,6 +2,7 @@ internal import Glibc
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// What has been told of a dump, and what of it is not yet written.
 struct DumpContents: ~Copyable {
@@ -25,10 +26,10 @@ struct DumpContents: ~Copyable {
   private var text = TextBuffer()
   private var image: DumpImage?
   /// Told before the next record of a frame.
-  private var session: DumpSession?
+  private var session: SessionRecord?
   private var hasBegun = false
   private var toldImages: Set<UInt16> = []
-  private var range: DumpRange?
+  private var range: RangeRecord?
   /// Of the newest frame that arrived: when it was captured, and dequeued.
   private var logTime: UInt64 = 0
   private var newest: Int64 = 0
@@ -51,7 +52,7 @@ struct DumpContents: ~Copyable {
     chunkDuration = min(chunkDuration, time.nanosecondCount / 2)
   }
 
-  mutating func begin(_ session: DumpSession, _ image: DumpImage) {
+  mutating func begin(_ session: SessionRecord, _ image: DumpImage) {
     self.session = session
     self.image = image
   }
@@ -89,7 +90,7 @@ struct DumpContents: ~Copyable {
     try tellSession()
     if count > 0 { try tellImage() }
     text.removeAll()
-    try text.append(frame, bytes: count, changedSettings)
+    try SourceRecord.write(frame, bytes: count, changedSettings, to: &text)
     add(on: DumpChannel.source, sequence: record.sequence)
     pendingFrames += 1
   }
@@ -106,7 +107,7 @@ struct DumpContents: ~Copyable {
     if lost.fate == .missing { return }
     if range?.extend(lost) == true { return }
     try endRange()
-    range = DumpRange(first: lost, count: 1)
+    range = RangeRecord(lost)
     // Written at once: the events are lent.
     if !lost.events.isEmpty { try endRange() }
   }
@@ -115,7 +116,7 @@ struct DumpContents: ~Copyable {
     guard let ended = range.take() else { return }
     try tellSession()
     text.removeAll()
-    try text.append(ended, changedSettings)
+    try ended.write(changedSettings, to: &text)
     add(on: DumpChannel.range, sequence: ended.first.sequence)
   }
 
@@ -137,14 +138,12 @@ struct DumpContents: ~Copyable {
     try tellSession()
     text.removeAll()
     try text.append(fate.sequence, fate.epoch, fate.fate, nil, line)
-    try text.appendEvents(of: fate, line.changedSettings)
+    try text.appendEvents(of: fate, line)
     try end(fate, logTime: logTime)
   }
 
   private mutating func end(_ fate: LostFrame, logTime: UInt64) throws(RunError) {
-    try text.append(",\"number\":")
-    try text.append(decimal: fate.number)
-    try text.append(UInt8(ascii: "}"))
+    try text.endFate(number: fate.number)
     add(on: DumpChannel.fate, sequence: fate.sequence, logTime: logTime)
     if fate.fate == .delivered { pendingFates += 1 }
     if records.contentCount > Self.recordBytes { try flush() }
@@ -153,14 +152,14 @@ struct DumpContents: ~Copyable {
   // MARK: Sound
 
   /// A block of sound.
-  mutating func add(_ block: DumpedBlock, _ bytes: Span<UInt8>) throws(RunError) {
+  mutating func add(_ block: BlockRecord, _ bytes: Span<UInt8>) throws(RunError) {
     if let chunkDequeued, block.record.read - chunkDequeued >= chunkDuration { try flush() }
     if sound.blocks.contentCount + bytes.count > Self.chunkBytes { try flush() }
     chunkDequeued = chunkDequeued ?? block.record.read
     try tellSession()
     try tellMicrophones()
     text.removeAll()
-    try text.append(block)
+    try block.write(to: &text)
     let time = UInt64(max(block.time, 0))
     let number = UInt64(truncatingIfNeeded: block.record.block)
     add(on: DumpChannel.block, sequence: number, logTime: time)
@@ -179,7 +178,7 @@ struct DumpContents: ~Copyable {
     try output.define(DumpChannel.sound(told.count, part))
     for (index, description) in told.enumerated() {
       text.removeAll()
-      text.append(description.dumped(index).span)
+      text.append(MicrophoneRecord.text(description, index).span)
       add(on: DumpChannel.microphone, sequence: UInt64(index))
     }
   }
@@ -245,7 +244,7 @@ struct DumpContents: ~Copyable {
   mutating func complete(_ ledger: Ledger) throws(RunError) {
     try tellSession()
     text.removeAll()
-    try text.append(ledger)
+    try LedgerRecord.write(ledger, to: &text)
     add(on: DumpChannel.ledger, sequence: 0)
     try flush()
     try output.endPart()

@@ -1,6 +1,7 @@
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// One source's part of a dump, which two sinks write, each on its thread.
 ///
@@ -27,7 +28,7 @@ final class DumpFile: @unchecked Sendable {
   func open() throws(RunError) { try output.open() }
 
   /// Sets the session and the image format of the frames to come.
-  func begin(_ session: DumpSession, _ image: DumpImage) {
+  func begin(_ session: SessionRecord, _ image: DumpImage) {
     lock.withLock { _ in contents.begin(session, image) }
   }
 
@@ -72,7 +73,7 @@ final class DumpFile: @unchecked Sendable {
   }
 
   /// A block of sound.
-  func add(_ block: DumpedBlock, _ bytes: Span<UInt8>) throws(RunError) {
+  func add(_ block: BlockRecord, _ bytes: Span<UInt8>) throws(RunError) {
     try add { contents throws(RunError) in try contents.add(block, bytes) }
   }
 

@@ -1,6 +1,7 @@
 internal import Glibc
 public import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// `--dump`: everything that the source delivered, byte for byte, in an MCAP file.
 ///
@@ -67,7 +68,7 @@ public final class DumpSink: Sink {
     if !image.isStored { setup.packs(capacity: image.packedCapacity) }
     self.image = image
     try file.open()
-    file.begin(DumpSession(setup), image)
+    file.begin(SessionRecord(setup), image)
     let rate = setup.source.format.rate.framesPerSecond
     sound.pictureLength = rate > 0 ? Int64(1e9 / rate) : 0
   }

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketRecords
 
 /// What a dump takes of the run's sound: every block up to the pictures' time, as it came.
 ///
@@ -139,7 +140,7 @@ final class DumpSound {
     (microphones[index].end, microphones[index].missing) = (record.end, record.missing)
     let isPlaced = record.line.isPlaced
     microphones[index].endTime = isPlaced ? record.line.time(of: record.end) : nil
-    let block = DumpedBlock(
+    let block = BlockRecord(
       microphone: index, record: record, line: line, format: tap.description.format,
       missing: lost, behind: gap - min(gap, lost))
     var failure: RunError?

@@ -20,7 +20,7 @@ struct MovieReports: ~Copyable {
 
   mutating func add(_ lost: LostFrame) throws(RunError) {
     try text.append(lost.sequence, lost.epoch, lost.fate, nil, line)
-    try text.appendEvents(of: lost, line.changedSettings)
+    try text.appendEvents(of: lost, line)
     try text.append("}\n")
   }
 

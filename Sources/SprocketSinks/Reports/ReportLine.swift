@@ -1,8 +1,6 @@
 import SprocketCore
 internal import SprocketFiles
-
-/// Finds the settings that an event `.settingsChanged` is about, by its ticket.
-typealias SettingsLookup = @Sendable (_ ticket: UInt64) -> ChangedSettings?
+internal import SprocketRecords
 
 /// The parts of a line that stay the same within an epoch, ready to be copied.
 struct ReportLine {
@@ -81,39 +79,12 @@ extension TextTarget where Self: ~Copyable {
     _ sequence: UInt64, _ epoch: UInt32, _ fate: Fate, _ record: FrameRecord?,
     _ line: borrowing ReportLine
   ) throws(RunError) {
-    try append("{\"sequence\":")
-    try append(decimal: sequence)
-    try append(",\"epoch\":")
-    try append(decimal: epoch)
-    try append(",\"captured_ns\":")
-    if let record {
-      try append(decimal: record.captured.nanoseconds)
-      try append(",\"clock\":")
-      try append(record.captured.clock)
-    } else {
-      try append("null,\"clock\":null")
-    }
-    try append(",\"fate\":")
-    try append(line.fates[Int(fate.rawValue)])
-    try append(",\"latency_us\":")
-    if let latency = record?.latencyNanoseconds {
-      try append(microsecondsFrom: latency)
-    } else {
-      try append("null")
-    }
-    guard let record else { return }
-    if fate == .late || fate == .rejected, Int(record.droppedBy) < line.stages.count {
-      try append(",\"stage\":")
-      try append(line.stages[Int(record.droppedBy)])
-    }
-    try append(record.inForce, digits: Digits.control)
-  }
-
-  /// Appends the settings that are known, with so many significant digits.
-  mutating func append(_ state: ControlState, digits: Int) throws(RunError) {
-    try append(",\"exposure_us\":", state.exposureMicroseconds, digits)
-    try append(",\"gain\":", state.gain, digits)
-    try append(",\"lens\":", state.lensPosition, digits)
+    let isDropped = fate == .late || fate == .rejected
+    let place = Int(record?.droppedBy ?? 0)
+    try appendFate(
+      sequence, epoch, line.fates[Int(fate.rawValue)], record,
+      stage: isDropped && place < line.stages.count ? line.stages[place] : nil,
+      controlDigits: Digits.control)
   }
 
   /// Appends the frame's reports and events.
@@ -138,36 +109,11 @@ extension TextTarget where Self: ~Copyable {
     try appendEvents(of: frame, line.changedSettings, digits: Digits.double)
   }
 
-  /// Appends what happened just before the frame, numbers with so many significant digits.
+  /// Appends what happened just before a frame that did not come by.
   mutating func appendEvents(
-    of frame: borrowing FrameView, _ lookup: SettingsLookup, digits: Int
+    of lost: LostFrame, _ line: borrowing ReportLine
   ) throws(RunError) {
-    let count = frame.eventCount
-    for index in 0..<count {
-      try append(frame.event(index), index, of: count, lookup, digits: digits)
-    }
-  }
-
-  /// The same of a frame that did not come by.
-  mutating func appendEvents(
-    of lost: LostFrame, _ lookup: SettingsLookup, digits: Int = Digits.double
-  ) throws(RunError) {
-    let count = lost.events.count
-    for index in 0..<count {
-      try append(lost.events[index], index, of: count, lookup, digits: digits)
-    }
-  }
-
-  private mutating func append(
-    _ event: Event, _ index: Int, of count: Int, _ lookup: SettingsLookup, digits: Int
-  ) throws(RunError) {
-    try append(index == 0 ? ",\"events\":[" : ",")
-    if event.kind == .settingsChanged {
-      try append(lookup(event.ticket))
-    } else {
-      try append(event, digits: digits)
-    }
-    if index == count - 1 { try append(UInt8(ascii: "]")) }
+    try appendEvents(of: lost, line.changedSettings, digits: Digits.double)
   }
 
   /// Appends a value; that of a list's item is `offset` bytes further on.
@@ -217,80 +163,5 @@ extension TextTarget where Self: ~Copyable {
       try append(value ?? .nan, digits: Digits.double)
     }
     try append(UInt8(ascii: "]"))
-  }
-
-  mutating func append(_ clock: Timestamp.Clock) throws(RunError) {
-    switch clock {
-    case .monotonic: try append("\"monotonic\"")
-    case .media: try append("\"media\"")
-    case .recorded: try append("\"recorded\"")
-    }
-  }
-
-  private mutating func append(
-    _ key: StaticString, _ control: Float, _ digits: Int
-  ) throws(RunError) {
-    guard !control.isNaN else { return }
-    try append(key)
-    try append(Double(control), digits: digits)
-  }
-
-  /// Appends an event `.settingsChanged`.
-  private mutating func append(_ changed: ChangedSettings?) throws(RunError) {
-    try append("{\"kind\":\"settings_changed\"")
-    if let changed {
-      try append(",\"stage\":")
-      try append(jsonString(changed.stage))
-      try append(",\"settings\":{")
-      for (index, setting) in changed.values.sorted(by: { $0.key < $1.key }).enumerated() {
-        if index > 0 { try append(UInt8(ascii: ",")) }
-        try append(jsonString(setting.key))
-        try append(UInt8(ascii: ":"))
-        try append(jsonString(setting.value))
-      }
-      try append(UInt8(ascii: "}"))
-    }
-    try append(UInt8(ascii: "}"))
-  }
-
-  private mutating func append(_ event: Event, digits: Int) throws(RunError) {
-    switch event.kind {
-    case .controlApplied: try append("{\"kind\":\"control_applied\"")
-    case .controlRefused: try append("{\"kind\":\"control_refused\"")
-    case .controlChanged:
-      try append("{\"kind\":\"control_changed\",\"control\":")
-      try append(decimal: event.control)
-      try append(",\"value\":")
-      try append(event.value, digits: digits)
-      return try append(UInt8(ascii: "}"))
-    case .replugged where event.value == 0: return try append("{\"kind\":\"replugged\"}")
-    case .replugged, .stalled:
-      if event.kind == .stalled {
-        try append("{\"kind\":\"stalled\",\"wait_us\":")
-      } else {
-        try append("{\"kind\":\"replugged\",\"wait_us\":")
-      }
-      try append(event.value * 1000, digits: digits)
-      return try append(UInt8(ascii: "}"))
-    case .settingsChanged: return
-    }
-    try append(",\"control\":")
-    try append(decimal: event.control)
-    try append(",\"ticket\":")
-    try append(decimal: event.ticket)
-    try append(",\"value\":")
-    try append(event.value, digits: digits)
-    try append(UInt8(ascii: "}"))
-  }
-}
-
-extension FrameRecord {
-  /// From capture to the chain's end; from the source's hand-over where capture has another clock, or
-  /// a time that makes no sense.
-  /// `nil` if the frame did not get that far.
-  fileprivate var latencyNanoseconds: Int64? {
-    guard processed != 0 else { return nil }
-    let end = Timestamp(nanoseconds: processed, clock: .monotonic)
-    return end.nanoseconds(since: captured) ?? (dequeued == 0 ? nil : processed - dequeued)
   }
 }

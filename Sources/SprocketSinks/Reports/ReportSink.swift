@@ -63,7 +63,7 @@ public final class ReportSink: Sink {
 
   public func account(_ lost: LostFrame) throws(RunError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)
-    try file?.appendEvents(of: lost, line.changedSettings)
+    try file?.appendEvents(of: lost, line)
     try end()
   }
 

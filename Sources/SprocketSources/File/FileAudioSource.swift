@@ -221,7 +221,7 @@ public final class FileAudioSource: AudioSource {
   private func heardTime(_ block: SoundBlock, timeout: Int64) -> Int64? {
     guard isReal, let rate = reader?.info.format.rate else { return block.timeNanoseconds }
     let time = block.timeNanoseconds
-    let isTooLong = time.clampedSum(-Self.longestPause) > lastDue ?? time
+    let isTooLong = time - Self.longestPause > lastDue ?? time
     if isTooLong { lastDue = time }
     let due = zero.monotonicTime(whenNowIs: time, isAnew: isTooLong) &+ time
     let length = Int64(block.count) * 1_000_000_000 / Int64(rate)

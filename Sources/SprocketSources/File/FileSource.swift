@@ -201,8 +201,7 @@ public final class FileSource: Source {
   private func captureTime(_ frame: Held, timeout: Int64) -> Timestamp? {
     guard isReal else { return Timestamp(nanoseconds: frame.time, clock: .media) }
     if timesArrivals { return Timestamp(nanoseconds: monotonicNow(), clock: .monotonic) }
-    // A file may say anything: no arithmetic traps.
-    let isTooLong = frame.time.clampedSum(-Self.longestPause) > lastDue ?? frame.time
+    let isTooLong = frame.time - Self.longestPause > lastDue ?? frame.time
     let due = zero.monotonicTime(whenNowIs: frame.time, isAnew: isTooLong) &+ frame.time
     guard interruption.wait(until: due, timeout: timeout) else { return nil }
     lastDue = frame.time

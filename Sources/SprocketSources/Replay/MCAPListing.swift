@@ -1,5 +1,6 @@
 public import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// The topics, attachments and metadata of an MCAP file of any writer, complete or cut off.
 public struct MCAPListing: Sendable {
@@ -20,7 +21,7 @@ public struct MCAPListing: Sendable {
   /// Names of the sources of a dump that Sprocket wrote, by which the setting `stream` of a replay chooses;
   /// an empty name in a dump of one source. Only those that have begun.
   public var sources: [String] {
-    topics.filter { $0.schema == "sprocket.session" && $0.messages > 0 }
+    topics.filter { $0.schema == RecordKind.session.schemaName && $0.messages > 0 }
       .map { ReplayStreams.source(of: $0.name) }
   }
   /// Names, in the order of the file.

@@ -1,5 +1,6 @@
 public import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// Plays the sound of a dump: the same samples, numbers, times and gaps.
 ///
@@ -103,8 +104,7 @@ public final class ReplayAudioSource: AudioSource {
       place = blocks.count
       return
     }
-    place =
-      blocks.firstIndex { $0.time.clampedSum(format.nanoseconds($0.count)) > first } ?? blocks.count
+    place = blocks.firstIndex { $0.time + format.nanoseconds($0.count) > first } ?? blocks.count
   }
 
   public func read(

@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 internal import SprocketTimes
 
 /// What a dump tells of its frames, all of it read before the first is played: some 150 bytes a frame.
@@ -40,11 +41,11 @@ struct ReplayIndex {
     most = 100_000 + Int(clamping: reader.size / 8)
     for (id, channel) in reader.channels where topics.name(of: channel.topic) != nil {
       let schema = reader.schemas[channel.schema]?.name
-      switch (schema, channel.encoding) {
-      case ("sprocket.session", "json"): sessionChannels.insert(id)
-      case ("sprocket.source", "json"): sourceChannels.insert(id)
-      case ("sprocket.fate", "json"): fateChannels.insert(id)
-      case ("sprocket.range", "json"): rangeChannels.insert(id)
+      switch RecordKind(schema: schema, encoding: channel.encoding) {
+      case .session: sessionChannels.insert(id)
+      case .source: sourceChannels.insert(id)
+      case .fate: fateChannels.insert(id)
+      case .range: rangeChannels.insert(id)
       default: imageChannels[id] = ReplayImageKind(schema: schema, encoding: channel.encoding)
       }
     }
@@ -62,8 +63,7 @@ struct ReplayIndex {
   func place(at from: Duration) -> Int? {
     guard from > .zero, let first = frames.first(where: { $0.skipped == 0 }) else { return 0 }
     return frames.firstIndex { frame in
-      let (time, overflow) = frame.captured.subtractingReportingOverflow(first.captured)
-      return frame.skipped == 0 && !overflow && time >= from.nanosecondCount
+      frame.skipped == 0 && frame.captured - first.captured >= from.nanosecondCount
     }
   }
 
@@ -97,13 +97,13 @@ struct ReplayIndex {
 
   private mutating func read(_ channel: UInt16, _ data: Span<UInt8>) {
     if sourceChannels.contains(channel) {
-      if let frame = ReplayRecord.frame(data, events: &events) { frames.append(frame) }
+      if let frame = SourceRecord.read(data, events: &events) { frames.append(frame) }
     } else if fateChannels.contains(channel) {
       fateCount += 1
-      if let number = ReplayRecord.lateNumber(data) { late.append(number) }
+      if let number = FateRecord.lateNumber(data) { late.append(number) }
     } else if rangeChannels.contains(channel) {
-      if let range = ReplayRecord.range(data, events: &events) { frames.append(range) }
-    } else if let session = ReplayRecord.session(data) {
+      if let range = RangeRecord.read(data, events: &events) { frames.append(range) }
+    } else if let session = SessionRecord.read(data) {
       sessions.append(session)
     }
   }
@@ -197,7 +197,7 @@ struct ReplayIndex {
         // Bytes that somebody took out of the file: there was no room for them.
         frames[index].skipped = 1
       } else {
-        frames[index].isCorrupt = true
+        frames[index].verdict = .corrupt
       }
     }
   }

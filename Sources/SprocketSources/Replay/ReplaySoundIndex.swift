@@ -1,33 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
-
-/// A block of sound of a dump, as its record has it, and where its samples are.
-struct ReplayBlock: Sendable {
-  var microphone = 0
-  /// Number of the first sample, lost ones counted.
-  var sample: UInt64 = 0
-  var count = 0
-  /// Samples that the source lost just before.
-  var missing: UInt64 = 0
-  var segment: UInt32 = 0
-  /// Nanoseconds: when the first sample was heard, and when the block was read, on the monotonic clock of
-  /// then.
-  var time: Int64 = 0
-  var read: Int64 = 0
-  var timing = ArrivedSound.Timing.unknown
-  var place: MCAPMessagePlace?
-
-  var end: UInt64 { sample &+ UInt64(count) }
-}
-
-/// What a dump says of a source of sound.
-struct ReplayMicrophone: Sendable {
-  var microphone = 0
-  var name = ""
-  var format: AudioFormat
-  /// Times are on the monotonic clock of the machine that recorded the dump.
-  var isMonotonic = false
-}
+internal import SprocketRecords
 
 /// What a dump tells of the sound of one source, all of it read before the first block is played: some 100
 /// bytes a block.
@@ -51,10 +24,10 @@ struct ReplaySoundIndex {
       guard try reader.loadOrCut(chunk) else { break }
       reader.forEachMessage(on: wanted) { message, data in
         if records[message.channel] == true {
-          if let block = ReplayRecord.block(data), block.microphone == number {
+          if let block = BlockRecord.read(data), block.microphone == number {
             blocks.append(block)
           }
-        } else if let found = ReplayRecord.microphone(data), found.microphone == number {
+        } else if let found = MicrophoneRecord.read(data), found.microphone == number {
           microphone = microphone ?? found
         }
       }
@@ -83,10 +56,11 @@ struct ReplaySoundIndex {
     var audio: [(Int, UInt16)] = []
     for (id, channel) in reader.channels {
       guard let topic = topics.name(of: channel.topic) else { continue }
-      switch (reader.schemas[channel.schema]?.name, channel.encoding) {
-      case ("sprocket.microphone", "json"): records[id] = false
-      case ("sprocket.block", "json"): records[id] = true
-      case ("foxglove.RawAudio", "protobuf"):
+      let schema = reader.schemas[channel.schema]?.name
+      switch RecordKind(schema: schema, encoding: channel.encoding) {
+      case .microphone: records[id] = false
+      case .block: records[id] = true
+      case nil where schema == "foxglove.RawAudio" && channel.encoding == "protobuf":
         if topic == "audio" { audio.append((0, id)) }
         if topic.hasPrefix("audio/"), let number = Int(topic.dropFirst(6)) {
           audio.append((number &- 1, id))
@@ -136,7 +110,7 @@ struct ReplaySoundIndex {
     var kept: [ReplayBlock] = []
     for block in blocks {
       if let last = kept.last {
-        let jump = block.time.clampedSum(-max(last.time, -.max))
+        let jump = block.time - last.time
         guard block.sample >= last.end, jump.magnitude <= Self.longestJump.magnitude else {
           continue
         }
@@ -158,76 +132,4 @@ extension MCAPReader {
 extension ReplayBlock {
   /// The log time of its messages: a negative time becomes 0.
   fileprivate var logTime: UInt64 { UInt64(max(time, 0)) }
-}
-
-// The records of sound.
-extension ReplayRecord {
-  static func block(_ bytes: Span<UInt8>) -> ReplayBlock? {
-    var block = ReplayBlock()
-    var known = 0
-    var (ahead, status): (Int?, Int64?) = (nil, nil)
-    do throws(JSONScanner.Failure) {
-      var json = JSONScanner()
-      try json.begin("{", bytes)
-      while let key = try json.nextKey(bytes) {
-        switch true {
-        case bytes.equals("microphone", key):
-          block.microphone = try json.integer(Int.self, bytes) ?? 0
-        case bytes.equals("sample", key):
-          block.sample = try json.integer(UInt64.self, bytes) ?? 0
-          known += 1
-        case bytes.equals("count", key):
-          block.count = try json.integer(Int.self, bytes) ?? 0
-          known += 1
-        case bytes.equals("missing", key):
-          block.missing = try json.integer(UInt64.self, bytes) ?? 0
-        case bytes.equals("segment", key):
-          block.segment = try json.integer(UInt32.self, bytes) ?? 0
-        case bytes.equals("time_ns", key):
-          block.time = try json.integer(Int64.self, bytes) ?? 0
-          known += 1
-        case bytes.equals("read_ns", key): block.read = try json.integer(Int64.self, bytes) ?? 0
-        case bytes.equals("status_ahead", key): ahead = try json.integer(Int.self, bytes)
-        case bytes.equals("status_ns", key): status = try json.integer(Int64.self, bytes)
-        case bytes.equals("exact_ns", key):
-          block.timing = .exact(try json.integer(Int64.self, bytes) ?? 0)
-        default: try json.skip(bytes)
-        }
-      }
-    } catch {
-      return nil
-    }
-    if let ahead, let status { block.timing = .status(ahead: ahead, time: status) }
-    // More samples than any run makes in a year would become as much silence.
-    return known == 3 && block.sample < 1 << 44 && block.missing < 1 << 40 ? block : nil
-  }
-
-  static func microphone(_ bytes: Span<UInt8>) -> ReplayMicrophone? {
-    var (index, rate, channels) = (0, 0, 0)
-    var (name, number, clock): (String?, String?, String?) = (nil, nil, nil)
-    do throws(JSONScanner.Failure) {
-      var json = JSONScanner()
-      try json.begin("{", bytes)
-      while let key = try json.nextKey(bytes) {
-        switch true {
-        case bytes.equals("microphone", key): index = try json.integer(Int.self, bytes) ?? 0
-        case bytes.equals("name", key): name = try json.string(bytes)
-        case bytes.equals("number", key): number = try json.string(bytes)
-        case bytes.equals("rate", key): rate = try json.integer(Int.self, bytes) ?? 0
-        case bytes.equals("channels", key): channels = try json.integer(Int.self, bytes) ?? 0
-        case bytes.equals("clock", key): clock = try json.string(bytes)
-        default: try json.skip(bytes)
-        }
-      }
-    } catch {
-      return nil
-    }
-    guard let kind = AudioFormat.Number(rawValue: number ?? ""), AudioFormat.rates.contains(rate),
-      1...AudioFormat.mostChannels ~= channels
-    else { return nil }
-    return ReplayMicrophone(
-      microphone: index, name: name ?? "",
-      format: AudioFormat(number: kind, rate: rate, channels: channels),
-      isMonotonic: clock == "monotonic")
-  }
 }

@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 // Files of other programs.
 

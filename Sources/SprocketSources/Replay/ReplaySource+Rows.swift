@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketPixels
+internal import SprocketRecords
 
 // Rows of pictures in a dump.
 extension ReplaySource {

@@ -2,6 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketMCAP
 internal import SprocketPixels
+internal import SprocketRecords
 
 /// Plays a dump: the same bytes, sequence numbers, times, settings in force and events.
 ///

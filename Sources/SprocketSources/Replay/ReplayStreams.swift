@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 /// The sources of a dump, by the names that stand before their topics: `front` of `front/session`.
 struct ReplayStreams {
@@ -8,7 +9,7 @@ struct ReplayStreams {
 
   init(_ reader: borrowing MCAPReader) {
     for (_, channel) in reader.channels.sorted(by: { $0.key < $1.key })
-    where reader.schemas[channel.schema]?.name == "sprocket.session" {
+    where reader.schemas[channel.schema]?.name == RecordKind.session.schemaName {
       let name = Self.source(of: channel.topic)
       if !names.contains(name) { names.append(name) }
     }
@@ -16,7 +17,8 @@ struct ReplayStreams {
 
   /// The source's name in the topic of its sessions.
   static func source(of topic: String) -> String {
-    topic.hasSuffix("/session") ? String(topic.dropLast("/session".count)) : ""
+    let end = "/\(RecordKind.session.topic)"
+    return topic.hasSuffix(end) ? String(topic.dropLast(end.count)) : ""
   }
 
   /// Topics that are played, for the setting `stream`. Throws where it must be chosen, or is none of them.

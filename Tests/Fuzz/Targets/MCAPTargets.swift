@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketMCAP
+internal import SprocketRecords
 
 @testable import SprocketSources
 
@@ -64,20 +65,20 @@ func feedReplay(_ input: [UInt8]) {
 
 func feedJSON(_ input: [UInt8]) {
   let bytes = input.span
-  _ = ReplayRecord.block(bytes)
-  _ = ReplayRecord.microphone(bytes)
+  _ = BlockRecord.read(bytes)
+  _ = MicrophoneRecord.read(bytes)
   var events = ReplayEvents()
-  if let frame = ReplayRecord.frame(bytes, events: &events) {
+  if let frame = SourceRecord.read(bytes, events: &events) {
     expect(
       Int(frame.events.upperBound) <= events.events.count, "a frame has events that are not there")
     expect(frame.bytes >= 0, "a frame has less than no bytes")
   }
-  if let range = ReplayRecord.range(bytes, events: &events) {
+  if let range = RangeRecord.read(bytes, events: &events) {
     expect(
       Int(range.events.upperBound) <= events.events.count, "a range has events that are not there")
   }
-  _ = ReplayRecord.lateNumber(bytes)
-  _ = ReplayRecord.session(bytes)
+  _ = FateRecord.lateNumber(bytes)
+  _ = SessionRecord.read(bytes)
   var scanner = JSONScanner()
   try? scanner.skip(bytes)
 }

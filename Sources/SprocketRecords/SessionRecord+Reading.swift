@@ -1,11 +1,23 @@
-internal import SprocketCore
+package import SprocketCore
 internal import SprocketMCAP
 
-// The record that comes before the frames of an epoch.
+private typealias Key = SessionKey
 
-extension ReplayRecord {
+/// What a dump says of an epoch.
+package struct ReplaySession: Sendable {
+  package var epoch: UInt32 = 0
+  package var format: FrameFormat
+  /// `captured` is on the monotonic clock of the machine that recorded the dump.
+  package var isMonotonic = false
+  /// Frames waited, and their times are those of a film.
+  package var isMedia = false
+
+  package init(format: FrameFormat) { self.format = format }
+}
+
+extension SessionRecord {
   /// `nil` where it is not a session, or one of frames that this program does not know.
-  static func session(_ bytes: Span<UInt8>) -> ReplaySession? {
+  package static func read(_ bytes: Span<UInt8>) -> ReplaySession? {
     var fields = SessionFields()
     do throws(JSONScanner.Failure) {
       var json = JSONScanner()
@@ -27,7 +39,7 @@ private struct SessionFields {
   private var height = 0
   private var rate = FrameRate.unknown
   private var color = Color(range: .limited)
-  private var clock: String?
+  private var clock: Timestamp.Clock?
   private var presentation = Presentation()
   private var hasFieldImages = false
 
@@ -35,25 +47,25 @@ private struct SessionFields {
     _ json: inout JSONScanner, _ bytes: Span<UInt8>, _ key: Range<Int>
   ) throws(JSONScanner.Failure) {
     switch true {
-    case bytes.equals("version", key): version = try json.integer(Int.self, bytes) ?? 0
-    case bytes.equals("epoch", key): epoch = try json.integer(UInt32.self, bytes) ?? 0
-    case bytes.equals("format", key): format = try pixelFormat(&json, bytes)
-    case bytes.equals("image", key): image = try pixelFormat(&json, bytes)
-    case bytes.equals("width", key): width = try json.integer(Int.self, bytes) ?? 0
-    case bytes.equals("height", key): height = try json.integer(Int.self, bytes) ?? 0
-    case bytes.equals("clock", key): clock = try json.string(bytes)
-    case bytes.equals("orientation", key):
+    case bytes.equals(Key.version, key): version = try json.integer(Int.self, bytes) ?? 0
+    case bytes.equals(FrameKey.epoch, key): epoch = try json.integer(UInt32.self, bytes) ?? 0
+    case bytes.equals(Key.format, key): format = try pixelFormat(&json, bytes)
+    case bytes.equals(Key.image, key): image = try pixelFormat(&json, bytes)
+    case bytes.equals(Key.width, key): width = try json.integer(Int.self, bytes) ?? 0
+    case bytes.equals(Key.height, key): height = try json.integer(Int.self, bytes) ?? 0
+    case bytes.equals(FrameKey.clock, key): clock = try json.word(bytes)
+    case bytes.equals(Key.orientation, key):
       let number = try json.integer(Int.self, bytes) ?? 1
       presentation.orientation =
         UInt8(exactly: number).flatMap { Orientation(rawValue: $0) } ?? .upright
-    case bytes.equals("pixel_aspect", key): try readAspect(&json, bytes)
-    case bytes.equals("field_order", key):
+    case bytes.equals(Key.pixelAspect, key): try readAspect(&json, bytes)
+    case bytes.equals(Key.fieldOrder, key):
       let name = try json.string(bytes)
       presentation.fieldOrder = FieldOrder.allCases.first { "\($0)" == name } ?? .unknown
-    case bytes.equals("images_per_frame", key):
+    case bytes.equals(Key.images, key):
       hasFieldImages = try json.integer(Int.self, bytes) == 2
-    case bytes.equals("rate", key): try readRate(&json, bytes)
-    case bytes.equals("color", key): try readColor(&json, bytes)
+    case bytes.equals(Key.rate, key): try readRate(&json, bytes)
+    case bytes.equals(Key.color, key): try readColor(&json, bytes)
     default: try json.skip(bytes)
     }
   }
@@ -69,9 +81,9 @@ private struct SessionFields {
   ) throws(JSONScanner.Failure) {
     try json.begin("{", bytes)
     while let key = try json.nextKey(bytes) {
-      if bytes.equals("frames", key) {
+      if bytes.equals(Key.frames, key) {
         rate.frames = try json.integer(Int32.self, bytes) ?? 0
-      } else if bytes.equals("seconds", key) {
+      } else if bytes.equals(Key.seconds, key) {
         rate.seconds = try json.integer(Int32.self, bytes) ?? 1
       } else {
         try json.skip(bytes)
@@ -85,9 +97,9 @@ private struct SessionFields {
     var (width, height): (Int32, Int32) = (0, 1)
     try json.begin("{", bytes)
     while let key = try json.nextKey(bytes) {
-      if bytes.equals("width", key) {
+      if bytes.equals(Key.width, key) {
         width = try json.integer(Int32.self, bytes) ?? 0
-      } else if bytes.equals("height", key) {
+      } else if bytes.equals(Key.height, key) {
         height = try json.integer(Int32.self, bytes) ?? 1
       } else {
         try json.skip(bytes)
@@ -101,13 +113,13 @@ private struct SessionFields {
   ) throws(JSONScanner.Failure) {
     try json.begin("{", bytes)
     while let key = try json.nextKey(bytes) {
-      if bytes.equals("range", key) {
+      if bytes.equals(Key.range, key) {
         color.range = try json.string(bytes) == "full" ? .full : .limited
-      } else if bytes.equals("matrix", key) {
+      } else if bytes.equals(Key.matrix, key) {
         color.matrix = Color.Matrix(recorded: try json.string(bytes))
-      } else if bytes.equals("transfer", key) {
+      } else if bytes.equals(Key.transfer, key) {
         color.transfer = Color.Transfer(recorded: try json.string(bytes))
-      } else if bytes.equals("chroma_site", key) {
+      } else if bytes.equals(Key.chromaSite, key) {
         let name = try json.string(bytes)
         color.chromaSite = Color.ChromaSite.allCases.first { "\($0)" == name } ?? .center
       } else {
@@ -118,7 +130,9 @@ private struct SessionFields {
 
   var session: ReplaySession? {
     let sides = 1...65_535
-    guard version == 1, let format, sides.contains(width), sides.contains(height) else {
+    guard version == SessionRecord.version, let format, sides.contains(width),
+      sides.contains(height)
+    else {
       return nil
     }
     let isFullRange = format.isEncoded || format.rgbOrder != nil
@@ -134,8 +148,8 @@ private struct SessionFields {
         color: color, rate: hasRate ? rate : .unknown, presentation: presentation))
     found.format.hasFieldImages = hasFieldImages && format.isEncoded && height > 1
     found.epoch = epoch
-    found.isMonotonic = clock == "monotonic"
-    found.isMedia = clock == "media"
+    found.isMonotonic = clock == .monotonic
+    found.isMedia = clock == .media
     return found
   }
 }

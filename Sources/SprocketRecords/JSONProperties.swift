@@ -1,28 +1,37 @@
 internal import SprocketFiles
 
 /// A JSON Schema of an object (json-schema.org, draft 2020-12), put together once.
-struct JSONProperties {
+package struct JSONProperties {
+  package init() {}
+
   private var members: [(name: String, schema: String, isRequired: Bool)] = []
 
   /// A member whose schema is `{"type": type, "description": text}`.
-  mutating func add(_ name: String, _ type: String, _ text: String, isRequired: Bool = true) {
+  package mutating func add(
+    _ name: some CustomStringConvertible, _ type: String, _ text: String, isRequired: Bool = true
+  ) {
     add(name, schema: Self.simple(type, text), isRequired: isRequired)
   }
 
   /// A member that is one of these words.
-  mutating func add(_ name: String, of words: [String], _ text: String, isRequired: Bool = true) {
+  package mutating func add(
+    _ name: some CustomStringConvertible, of words: [String], _ text: String,
+    isRequired: Bool = true
+  ) {
     let choices = words.map(Self.quoted).joined(separator: ",")
     add(
       name, schema: #"{"enum":[\#(choices)],"description":\#(Self.quoted(text))}"#,
       isRequired: isRequired)
   }
 
-  mutating func add(_ name: String, schema: String, isRequired: Bool = true) {
-    members.append((name, schema, isRequired))
+  package mutating func add(
+    _ name: some CustomStringConvertible, schema: String, isRequired: Bool = true
+  ) {
+    members.append((name.description, schema, isRequired))
   }
 
   /// The whole schema, in one line.
-  func schema(title: String = "") -> String {
+  package func schema(title: String = "") -> String {
     let named = title.isEmpty ? "" : #""title":\#(Self.quoted(title)),"#
     let properties = members.map { Self.quoted($0.name) + ":" + $0.schema }
     let required = members.filter(\.isRequired).map { Self.quoted($0.name) }
@@ -37,7 +46,7 @@ struct JSONProperties {
     return #"{"type":\#(value),"description":\#(quoted(text))}"#
   }
 
-  static func array(of items: String, _ text: String) -> String {
+  package static func array(of items: String, _ text: String) -> String {
     #"{"type":"array","items":\#(items),"description":\#(quoted(text))}"#
   }
 
