@@ -150,8 +150,9 @@ class Control:
         return records
 
     def events(self) -> Iterator[Dict[str, Any]]:
-        """What happens from this call on, until the run ends. The run keeps 1 MB of it for a loop that begins
-        later. Use a `Control` of its own for it."""
+        """What happens from this call on, until the run ends. Use a `Control` of its own for it, and read:
+        the run keeps 1 MB for a loop that begins later, and ends the connection of one that leaves more
+        unread, so that its last event is not `end`."""
         self.ask("events")
         self._socket.settimeout(None)
         return iter(self._line, None)

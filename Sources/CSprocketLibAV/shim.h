@@ -53,7 +53,7 @@ enum { sprocket_avutil, sprocket_swresample, sprocket_avcodec, sprocket_avformat
   FUNCTION(sprocket_avutil, av_hwframe_ctx_init) \
   FUNCTION(sprocket_avutil, av_hwframe_get_buffer) \
   FUNCTION(sprocket_avutil, av_hwframe_transfer_data) \
-  FUNCTION(sprocket_avutil, av_log_set_level) \
+  FUNCTION(sprocket_avutil, av_log_set_callback) \
   FUNCTION(sprocket_avutil, av_malloc) \
   FUNCTION(sprocket_avutil, av_max_alloc) \
   FUNCTION(sprocket_avutil, av_opt_set) \
@@ -84,6 +84,7 @@ enum { sprocket_avutil, sprocket_swresample, sprocket_avcodec, sprocket_avformat
   FUNCTION(sprocket_avcodec, avcodec_find_encoder_by_name) \
   FUNCTION(sprocket_avcodec, avcodec_flush_buffers) \
   FUNCTION(sprocket_avcodec, avcodec_free_context) \
+  FUNCTION(sprocket_avcodec, avcodec_get_class) \
   FUNCTION(sprocket_avcodec, avcodec_get_hw_config) \
   FUNCTION(sprocket_avcodec, avcodec_get_name) \
   FUNCTION(sprocket_avcodec, avcodec_open2) \

@@ -45,18 +45,20 @@ public enum PictureFile {
   }
 
   /// The pages of a TIFF, copies of less resolution left out; none of another file, nor of a DNG, which has
-  /// one picture.
-  public static func pages(_ bytes: Span<UInt8>) -> [Page] {
+  /// one picture. `isCut`: the file ends before its last page.
+  public static func pages(_ bytes: Span<UInt8>) -> (pages: [Page], isCut: Bool) {
     guard !isJPEG(bytes), let first = TIFFDirectory(bytes),
       first.integer(.dngVersion, in: bytes) == nil
-    else { return [] }
-    return TIFFDirectory.pages(of: bytes).map {
+    else { return ([], false) }
+    let (found, isCut) = TIFFDirectory.pages(of: bytes)
+    let pages = found.map {
       Page(
         start: $0.start, isFirst: $0.start == first.start,
         orientation: $0.directory.integer(.orientation, in: bytes).flatMap {
           UInt8(exactly: $0).flatMap { Orientation(rawValue: $0) }
         } ?? .upright, unread: unread($0.directory, bytes))
     }
+    return (pages, isCut)
   }
 
   /// Makes a page the first of the file, which is the one that libavcodec decodes.

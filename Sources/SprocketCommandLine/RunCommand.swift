@@ -194,6 +194,10 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "Prints errors alone.")
   var quiet = false
 
+  // Set by a batch alone.
+  @Flag(help: .private)
+  var brief = false
+
   @Flag(help: "Prints how lanes, ring and memory are laid out.")
   var verbose = false
 
@@ -223,7 +227,7 @@ struct RunCommand: ParsableCommand {
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals,
     mustBeWhole: Bool = false
   ) throws -> Bool {
-    let voice = Voice(isQuiet: quiet, isVerbose: verbose)
+    let voice = Voice(isQuiet: quiet, isVerbose: verbose, isBrief: brief)
     let group = try open(registry, invocation, voice, &signals)
     for run in group.runs { run.voice.tell(plan: run.engine.summary) }
     let runner = Runner(

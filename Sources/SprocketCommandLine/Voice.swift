@@ -5,24 +5,27 @@ internal import Sprocket
 struct Voice {
   let isQuiet: Bool
   let isVerbose: Bool
+  /// Notes, and what was lost, are told, as for one file of many.
+  let isBrief: Bool
   private let log: Logger
 
   /// Before each line: `front: `; empty in a run of one source.
   private let prefix: String
 
-  init(isQuiet: Bool, isVerbose: Bool, label: String? = nil) {
-    self.isQuiet = isQuiet
+  init(isQuiet: Bool, isVerbose: Bool, isBrief: Bool = false, label: String? = nil) {
+    self.isQuiet = isQuiet || isBrief
     self.isVerbose = isVerbose
+    self.isBrief = isBrief
     let prefix = label.map { "\($0): " } ?? ""
     self.prefix = prefix
     var log = Logger(label: programName) { _ in LineHandler(prefix: prefix) }
-    log.logLevel = isQuiet ? .error : isVerbose ? .debug : .info
+    log.logLevel = isBrief ? .notice : isQuiet ? .error : isVerbose ? .debug : .info
     self.log = log
   }
 
   /// The same for the source with that label.
   func labelled(_ label: String?) -> Voice {
-    Voice(isQuiet: isQuiet, isVerbose: isVerbose, label: label)
+    Voice(isQuiet: isQuiet, isVerbose: isVerbose, isBrief: isBrief, label: label)
   }
 
   /// How lanes, ring and memory are laid out, as sums with a line per holder.
@@ -106,7 +109,8 @@ struct Voice {
 
   /// The ledger, and what it took.
   func tell(end summary: RunSummary, digest: String?) {
-    for note in summary.notes { log.info("\(note)") }
+    for note in summary.notes { log.notice("\(note)") }
+    if isBrief { tellLost(summary) }
     for line in summary.audio.flatMap(\.lines) { log.info("\(line)") }
     guard summary.source.frameCount != 0 || summary.audio.isEmpty else { return }
     let seconds = Double(summary.producing.nanosecondCount) / 1e9
@@ -141,6 +145,20 @@ struct Voice {
         """)
     }
     if let digest { log.info("checksum \(digest)") }
+  }
+}
+
+extension Voice {
+  /// What of the frames is in no file, in a line for each sink that lost some.
+  private func tellLost(_ summary: RunSummary) {
+    for sink in summary.sinks + summary.detached {
+      let lost = Fate.allCases.filter {
+        $0 != .delivered && $0 != .unselected && sink.counts[$0] > 0
+      }
+      guard !lost.isEmpty else { continue }
+      let counts = lost.map { "\(sink.counts[$0]) \($0.name)" }.joined(separator: ", ")
+      log.notice("\(sink.name): of \(summary.ledger.produced) frames \(counts)")
+    }
   }
 }
 

@@ -22,7 +22,8 @@ public struct JPEGHeader: Equatable, Sendable {
 /// libturbojpeg reports harmless oddities and real damage in one way, and only the first of an image.
 /// Here, an image whose oddities ``JPEGStructure/isRepaired`` names is in order, and one with nothing but
 /// *extraneous bytes* before a marker: many cameras pad their data (a whole camera would otherwise be
-/// unusable, motion issue 65). Where more may be wrong, all picture data is read a second time. All else
+/// unusable, motion issue 65). Where more may be wrong, as where these bytes differ, all picture data is read
+/// a second time. All else
 /// that the library says about picture data throws ``JPEGError/damagedData`` (the picture has been
 /// written as far as possible) or ``JPEGError/undecodable``. What the library takes for a picture though
 /// it cannot be one is found with ``verifies``.
@@ -155,8 +156,10 @@ public struct JPEGDecoder: ~Copyable {
     var isSuspect = verifies
     if hasComplaint {
       switch complaint {
-      case .harmless: break
       case .mayHideMore: isSuspect = true
+      case .extraneous(let count):
+        // The library takes codes that do not exist for zeros: what it then has left over is no padding.
+        isSuspect = isSuspect || !Self.isPadding(jpeg, count)
       case .error(let error): throw error
       }
     }
@@ -166,10 +169,18 @@ public struct JPEGDecoder: ~Copyable {
     else { throw .damagedData }
   }
 
+  /// Whether the bytes before the end marker are of one value, as many cameras fill up their images.
+  private static func isPadding(_ jpeg: Span<UInt8>, _ count: Int) -> Bool {
+    let end = jpeg.count - 2
+    guard count <= end, jpeg[end] == 0xFF, jpeg[end + 1] == 0xD9 else { return false }
+    for index in (end - count)..<end where jpeg[index] != jpeg[end - 1] { return false }
+    return true
+  }
+
   /// What the library's last complaint about an image means.
   private enum Complaint {
-    /// The last thing that the library could have said.
-    case harmless
+    /// So many bytes are left over before the end marker: the last thing that the library could have said.
+    case extraneous(Int)
     /// Harmless in itself.
     case mayHideMore
     case error(JPEGError)
@@ -183,8 +194,8 @@ public struct JPEGDecoder: ~Copyable {
     guard let message = unsafe tjGetErrorStr2(handle) else { return .error(.undecodable) }
     if unsafe begins(message, "Corrupt JPEG data: ") {
       if unsafe contains(message, " extraneous bytes before marker ") {
-        // Before the end marker.
-        return unsafe contains(message, "marker 0xd9") ? .harmless : .mayHideMore
+        return unsafe contains(message, "marker 0xd9")
+          ? .extraneous(number(message, behind: 19)) : .mayHideMore
       }
       return unsafe contains(message, "bad ICC marker") ? .mayHideMore : .error(.damagedData)
     }
@@ -199,6 +210,16 @@ public struct JPEGDecoder: ~Copyable {
     return .error(
       unsafe begins(message, "Inconsistent progression sequence") ? .damagedData : .undecodable)
   }
+}
+
+/// The decimal number that begins behind so many characters.
+private func number(_ text: UnsafePointer<CChar>, behind start: Int) -> Int {
+  var (at, number) = unsafe (text + start, 0)
+  while unsafe 48...57 ~= at.pointee, number < 1 << 32 {
+    unsafe number = 10 * number + Int(at.pointee) - 48
+    unsafe at += 1
+  }
+  return number
 }
 
 /// Whether a C string begins with `prefix`. No memory is allocated.

@@ -4,6 +4,8 @@ internal import CSprocketLibAV
 @safe
 struct Decoder: ~Copyable {
   private let context: Owned<AVCodecContext>
+  /// Number of errors that the library has logged; `nil` where it tells of all damage by its results.
+  private let complaints: UnsafeMutablePointer<Int32>?
 
   /// What a decoder has for its caller.
   enum Output: Equatable { case frame, needsInput, corrupt, end, outOfMemory }
@@ -27,9 +29,10 @@ struct Decoder: ~Copyable {
         code: .outOfMemory, operation: "avcodec_alloc_context3", status: 0, path: path)
     }
     let opened = unsafe context.pointer
+    let isLogged = unsafe Self.logged.contains(stream.pointee.codecpar.pointee.codec_id)
     var status = unsafe libav.avcodec_parameters_to_context(opened, stream.pointee.codecpar)
     if status >= 0 {
-      unsafe opened.pointee.thread_count = Int32(threadCount)
+      unsafe opened.pointee.thread_count = isLogged ? 1 : Int32(threadCount)
       unsafe opened.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
       unsafe opened.pointee.max_pixels = MediaLimits.pixels
       unsafe opened.pointee.pkt_timebase = unsafe stream.pointee.time_base
@@ -40,6 +43,36 @@ struct Decoder: ~Copyable {
         code: .unsupportedCodec, operation: "avcodec_open2", status: status, path: path)
     }
     unsafe self.context = unsafe context
+    unsafe complaints = isLogged ? .allocate(capacity: 1) : nil
+    unsafe complaints?.initialize(to: 0)
+    unsafe opened.pointee.opaque = unsafe UnsafeMutableRawPointer(complaints)
+  }
+
+  deinit {
+    // The context lives a moment longer.
+    unsafe context.pointer.pointee.opaque = nil
+    unsafe complaints?.deallocate()
+  }
+
+  /// Codecs of pictures whose decoders show what they have of a damaged one, and say so in the log alone.
+  private static let logged: [AVCodecID] = [
+    AV_CODEC_ID_APNG, AV_CODEC_ID_GIF, AV_CODEC_ID_PNG, AV_CODEC_ID_TIFF,
+  ]
+
+  /// Counts an error that a decoder logs. Such decoders have no threads of their own.
+  static func note(logged owner: UnsafeMutableRawPointer?, _ level: Int32) {
+    guard level <= AV_LOG_ERROR, let owner = unsafe owner,
+      unsafe owner.load(as: UnsafeRawPointer?.self) == UnsafeRawPointer(libav.avcodec_get_class())
+    else { return }
+    let context = unsafe owner.assumingMemoryBound(to: AVCodecContext.self)
+    unsafe context.pointee.opaque?.assumingMemoryBound(to: Int32.self).pointee &+= 1
+  }
+
+  /// Whether the library has logged an error since the last call.
+  mutating func takeComplaint() -> Bool {
+    guard let complaints = unsafe complaints, unsafe complaints.pointee != 0 else { return false }
+    unsafe complaints.pointee = 0
+    return true
   }
 
   /// Hands over a packet, or the end of the stream; returns whether the decoder took it. Throws where it had

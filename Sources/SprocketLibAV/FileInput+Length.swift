@@ -1,13 +1,15 @@
 extension FileInput {
   /// Number of bytes missing at the end of a truncated file: the length in its headers minus its real length.
   /// 0 if the file is complete, or if its headers do not give a length (pipes, and formats other than MOV,
-  /// MP4, AVI, WAV and MKV). A file that is still being written may appear truncated.
+  /// MP4, AVI, WAV, MKV and GIF, of which at least so many are missing). A file that is still being written
+  /// may appear truncated.
   ///
   /// Needed because libavformat reports a normal end of file for truncated files.
   func missingByteCount() -> Int64 {
     guard !isStream, let start = bytes(at: 0) else { return 0 }
     if start.prefix(4).elementsEqual("RIFF".utf8) { return missingOfRIFF() }
     if start.prefix(4).elementsEqual([0x1A, 0x45, 0xDF, 0xA3]) { return missingOfMatroska(start) }
+    if start.prefix(4).elementsEqual("GIF8".utf8) { return missingOfGIF(start) }
     return missingOfMovie()
   }
 
@@ -64,6 +66,33 @@ extension FileInput {
       let (segment, bytesOfLength) = Self.matroskaLength(bytes[4...]), segment >= 0
     else { return 0 }
     return missing(upTo: at.clampedSum(Int64(4 + bytesOfLength)).clampedSum(segment))
+  }
+
+  /// A GIF is a sequence of blocks in parts of up to 255 bytes: GIF89a, 15 to 27. The byte at its end may be
+  /// missing.
+  private func missingOfGIF(_ start: [UInt8]) -> Int64 {
+    // Of colours, three bytes each.
+    func tableSize(_ flags: UInt8) -> Int64 { flags & 0x80 == 0 ? 0 : 6 << Int64(flags & 7) }
+    var at = 13 + tableSize(start[10])
+    for _ in 0..<Self.mostParts {
+      switch byte(at: at) {
+      case 0x21: at += 2
+      case 0x2C: at += 11 + tableSize(byte(at: at + 9) ?? 0)
+      default: return 0
+      }
+      var count: UInt8
+      repeat {
+        guard let next = byte(at: at) else { return missing(upTo: at + 1) }
+        (count, at) = (next, at + 1 + Int64(next))
+      } while count > 0
+    }
+    return 0
+  }
+
+  private func byte(at offset: Int64) -> UInt8? {
+    guard offset < byteCount else { return nil }
+    let start = max(0, min(offset, byteCount - 8))
+    return bytes(at: start).map { $0[Int(offset - start)] }
   }
 
   /// Decodes an EBML length. Returns the value, -1 if it is unknown, and the number of bytes it takes.

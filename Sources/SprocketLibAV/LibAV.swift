@@ -34,6 +34,8 @@ private let loaded = unsafe LoadedLibraries<sprocket_libav>(
 /// `init` has asked for ``LibAV/missing``.
 let libav: sprocket_libav = {
   let functions = loaded.functions
-  functions.av_log_set_level(AV_LOG_QUIET)
+  unsafe functions.av_log_set_callback { owner, level, _, _ in
+    unsafe Decoder.note(logged: owner, level)
+  }
   return functions
 }()

@@ -59,7 +59,8 @@ extension MediaContents.Track {
     switch kind {
     case .video:
       waiting.insert((shown, length), at: waiting.firstIndex { $0.shown > shown } ?? waiting.count)
-      if waiting.count > Self.mostReordered { noteOrdered() }
+      if !isMeasured, waiting.count > Self.measured { measure() }
+      if isMeasured, waiting.count > Self.mostReordered { noteOrdered() }
     case .audio: noteGap(before: shown, length, tolerance: Self.soundGap)
     case .reports: break
     }
@@ -67,8 +68,24 @@ extension MediaContents.Track {
 
   /// At the end: looks at the pictures that wait.
   mutating func finish() {
+    if !isMeasured { measure() }
     while !waiting.isEmpty { noteOrdered() }
   }
+
+  /// Where pictures usually follow each other faster than the mean says, they last so long: the mean of a
+  /// film with a hole is far longer.
+  private mutating func measure() {
+    isMeasured = true
+    let steps = zip(waiting, waiting.dropFirst()).map { $1.shown.clampedDifference($0.shown) }
+    let median = steps.filter { $0 > 0 }.sorted().dropFirst(steps.count / 2).first ?? 0
+    guard median > 0, median < usual else { return }
+    for index in waiting.indices { waiting[index].length = median }
+    end = end.map { $0 - usual + median }
+    usual = median
+  }
+
+  /// Pictures whose times tell how long one usually lasts. Larger: more time per picture at the start.
+  private static let measured = 128
 
   /// Pictures are decoded in another order than they are shown.
   private mutating func noteOrdered() {

@@ -45,6 +45,8 @@ public struct MediaContents: Sendable {
     var waiting: [(shown: Int64, length: Int64)] = []
     /// Of pictures, how long one usually lasts, nanoseconds; 0 where nothing says it.
     var usual: Int64 = 0
+    /// Whether `usual` was compared with the first pictures' times.
+    var isMeasured = false
     /// Of pictures that are copied: when the last is shown, and whether no more belong to the copy.
     var newest: Int64?
     var isOver = false

@@ -203,6 +203,7 @@ public struct MediaReader: ~Copyable {
     unsafe shell.pointer.pointee.isCorrupt =
       unsafe source.pointee.decode_error_flags != 0
       || source.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || source.pointee.reordered_opaque == 1
+      || decoder!.takeComplaint()
 
     let original = unsafe AVPixelFormat(source.pointee.format)
     var color = unsafe MediaColor(

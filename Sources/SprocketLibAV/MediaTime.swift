@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketTimes
 
 /// A ratio of whole numbers, as files give time bases and frame rates.
 public struct MediaRational: Equatable, Sendable {
@@ -57,7 +58,8 @@ extension Int64 {
   }
 }
 
-/// Gives every frame a time: the file's, or one made from the frame rate where the file has none.
+/// Gives every frame a time: the file's, or one made from the frame rate where the file has none. Both are
+/// within `TimeGate.limit` of 0, like what the gate gives out: sums and differences of two do not overflow.
 struct MediaClock {
   /// Seconds per frame.
   let frameDuration: AVRational
@@ -83,16 +85,22 @@ struct MediaClock {
   /// The time of the next frame. `given` is the file's, in nanoseconds, if it has one.
   mutating func time(given: Int64?) -> (nanoseconds: Int64, isMade: Bool) {
     defer { hasBegun = true }
-    if let given {
+    // The least number stands for a time that does not fit.
+    if let given, given != .min {
+      let own = Self.bounded(Int128(given))
       // What was made by a rate that is not quite the file's may lie ahead: time does not go back.
-      let time = max(given, made ?? given)
-      (base, framesSince, made) = (time, 0, time > given ? time : nil)
+      let time = max(own, made ?? own)
+      (base, framesSince, made) = (time, 0, time > own ? time : nil)
       return (time, false)
     }
     if hasBegun { framesSince += 1 }
-    let since = SprocketLibAV.nanoseconds(framesSince, of: frameDuration)
-    let time = base.clampedSum(since)
+    let time = Self.bounded(Int128(base) + wideNanoseconds(framesSince, of: frameDuration))
     made = time
     return (time, true)
+  }
+
+  private static func bounded(_ time: Int128) -> Int64 {
+    let limit = Int128(TimeGate.limit)
+    return Int64(min(max(time, -limit), limit))
   }
 }

@@ -6,8 +6,8 @@
 struct MovieIndex {
   private var bytes: [UInt8] = []
   private let tables: [SampleTable?]
-  /// Divisor of the ticks of each track.
-  private let divisors: [UInt64]
+  /// What the tracks have instead of their tables: the divisor of their ticks, and times in the longer ones.
+  private let times: [IndexTimes?]
   /// Sizes and places of the samples are those of the source.
   private let keepsPlaces: Bool
   /// Ticks per second of the movie's own clock.
@@ -62,14 +62,7 @@ struct MovieIndex {
 
   private init(tables: [SampleTable?], keepsPlaces: Bool = false) {
     (self.tables, self.keepsPlaces) = (tables, keepsPlaces)
-    divisors = tables.map { $0?.divisor ?? 1 }
-  }
-
-  /// Of a track, in ticks of the movie's own clock; rounded up, since players end where it says.
-  private func movieDuration(_ table: SampleTable) -> UInt64 {
-    let product = table.duration.multipliedFullWidth(by: movieScale)
-    let (whole, rest) = UInt64(table.ticksPerSecond).dividingFullWidth(product)
-    return rest > 0 ? whole + 1 : whole
+    times = tables.map { $0.map { IndexTimes($0) } }
   }
 
   private static let containers = ["moov", "trak", "mdia", "minf", "stbl", "edts"]
@@ -79,12 +72,11 @@ struct MovieIndex {
     if atom.is("mvex") { return }  // It says that fragments follow.
     if atom.is("mvhd") {
       let duration = max(
-        tables.compactMap { $0.map(movieDuration) }.max() ?? 0,
+        times.compactMap { $0?.movieDuration(movieScale) }.max() ?? 0,
         keepsPlaces ? self.duration(of: atom, in: source) : 0)
       return copyHeader(atom, of: source, duration: duration, words: 1)
     }
-    if let track, let table = tables[track] {
-      let divisor = divisors[track]
+    if let track, let table = tables[track], let times = times[track] {
       // Tables without samples are replaced.
       let replaced =
         keepsPlaces
@@ -92,17 +84,17 @@ struct MovieIndex {
       if replaced.contains(where: { atom.is($0) }) { return }
       if atom.is("mdhd") {
         return copyHeader(
-          atom, of: source, duration: (table.duration + divisor / 2) / divisor, words: 1,
-          scale: UInt32(UInt64(table.ticksPerSecond) / divisor))
+          atom, of: source, duration: times.length, words: 1, scale: UInt32(times.ticksPerSecond))
       }
       if atom.is("tkhd") {
-        return copyHeader(atom, of: source, duration: movieDuration(table), words: 2)
+        return copyHeader(atom, of: source, duration: times.movieDuration(movieScale), words: 2)
       }
       if atom.is("elst") {
         // What was handed on of the time between decoding and showing is a second at most.
         let ahead = max(0, (table.shifts.first?.value ?? 0) - Int64(table.ticksPerSecond))
         return copyEdits(
-          atom, of: source, duration: movieDuration(table), UInt64(ahead), divisor: divisor)
+          atom, of: source, duration: times.movieDuration(movieScale), UInt64(ahead),
+          divisor: times.divisor)
       }
     }
     guard Self.containers.contains(where: { atom.is($0) }) else {
@@ -119,8 +111,8 @@ struct MovieIndex {
       copy(child, of: source, track)
       at = child.range.upperBound
     }
-    if atom.is("stbl"), let track, let table = tables[track] {
-      appendTimes(table, divisors[track])
+    if atom.is("stbl"), let track, let table = tables[track], let times = times[track] {
+      appendTimes(times, isReordered: table.isReordered)
       if !keepsPlaces { appendPlaces(table) }
     }
     end(start)
@@ -187,20 +179,19 @@ struct MovieIndex {
     end(start)
   }
 
-  private mutating func appendTimes(_ table: SampleTable, _ divisor: UInt64) {
-    let (durations, shifts) = table.times(dividedBy: divisor)
-    var start = beginTable("stts", count: durations.count)
-    for run in durations {
+  private mutating func appendTimes(_ times: IndexTimes, isReordered: Bool) {
+    var start = beginTable("stts", count: times.durations.count)
+    for run in times.durations {
       append(run.count)
       append(UInt32(clamping: run.value))
     }
     end(start)
-    if table.isReordered {
+    if isReordered {
       // libavformat learns from all entries but the last two how early pictures are shown. Without these it
       // calls the times of some short files invalid; empty ones end the table.
       let empty = 2
-      start = beginTable("ctts", count: shifts.count + empty, version: 1)
-      for run in shifts {
+      start = beginTable("ctts", count: times.shifts.count + empty, version: 1)
+      for run in times.shifts {
         append(run.count)
         append(UInt32(bitPattern: Int32(clamping: run.value)))
       }

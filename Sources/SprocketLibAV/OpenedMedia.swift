@@ -186,7 +186,6 @@ struct OpenedMedia: ~Copyable {
     let own = dts != none ? dts : isOrdered ? pts : none
     guard isTimed, own != none else {
       let offset = gate.offset(ofStream: number)
-      guard offset != 0 else { return }
       if pts != none { unsafe packet.pointee.pts = moved(pts, by: offset, base) }
       if dts != none { unsafe packet.pointee.dts = moved(dts, by: offset, base) }
       return
@@ -205,9 +204,12 @@ struct OpenedMedia: ~Copyable {
       isFar ? time : moved(pts, by: Int128(passed.time) - came, base)
   }
 
+  /// Ticks that much later, and within the gate's limit.
   private func moved(_ ticks: Int64, by offset: Int128, _ base: AVRational) -> Int64 {
     let limit = Int128(TimeGate.limit)
-    let time = min(max(wideNanoseconds(ticks, of: base) + offset, -limit), limit)
+    let own = wideNanoseconds(ticks, of: base)
+    if offset == 0, abs(own) <= limit { return ticks }
+    let time = min(max(own + offset, -limit), limit)
     return rescaled(Int64(time), AVRational(num: 1, den: 1_000_000_000), to: base)
   }
 }

@@ -28,9 +28,13 @@ struct SampleTable {
   private(set) var count: UInt64 = 0
   /// Of all samples, in ticks.
   private(set) var duration: UInt64 = 0
+  /// From the first picture to the end of the last one, in ticks, once the table is closed: shorter than
+  /// `duration` where pictures are decoded long before they are shown.
+  private(set) var shownDuration: UInt64?
   /// Of the last picture, when it is decoded.
   private(set) var lastTick: Int64?
-  /// The latest tick at which a picture is shown.
+  /// The first and the latest tick at which a picture is shown.
+  private var firstShown: Int64 = .max
   private var lastShown: Int64 = 0
   private var hasShifts = false
   /// Whether some pictures are not keys: the file then needs `stss`.
@@ -59,6 +63,7 @@ struct SampleTable {
     lastTick = tick
     if pendingCount == 0 { pendingTick = tick }
     let shown = shown ?? tick
+    firstShown = min(firstShown, shown)
     lastShown = max(lastShown, shown)
     hasShifts = hasShifts || shown != tick
     Self.append(shown - tick, to: &shifts)
@@ -142,6 +147,7 @@ struct SampleTable {
     // Without a nominal length as long as the one before, but not as a hole.
     let length = Int64(nominal ?? min(max(lastGap, 1), UInt64(ticksPerSecond)))
     appendDuration(UInt64(max(1, lastShown - last + length)))
+    if hasShifts { shownDuration = UInt64(max(1, lastShown - firstShown + length)) }
   }
 
   private mutating func appendDuration(_ ticks: UInt64) {
@@ -177,9 +183,13 @@ extension SampleTable {
 
   /// Runs of durations and shifts in ticks that are so many times longer, rounded from absolute times, so
   /// that no error adds up. Each sample lasts a tick at least, also where several round to the same one:
-  /// libavformat gives wrong times to all samples behind one that lasts 0. The next gap makes up for it.
-  func times(dividedBy divisor: UInt64) -> (durations: [Run<UInt64>], shifts: [Run<Int64>]) {
-    guard divisor > 1 else { return (durations, shifts) }
+  /// libavformat gives wrong times to all samples behind one that lasts 0. A later gap makes up for it.
+  /// `length` is how long the track lasts, in the longer ticks.
+  func times(
+    dividedBy divisor: UInt64
+  ) -> (durations: [Run<UInt64>], shifts: [Run<Int64>], length: UInt64) {
+    let own = shownDuration ?? duration
+    guard divisor > 1 else { return (durations, shifts, own) }
     var durations: [Run<UInt64>] = []
     var shifts: [Run<Int64>] = []
     func divided(_ tick: Int64) -> Int64 {
@@ -202,6 +212,8 @@ extension SampleTable {
         (tick, start) = (next, end)
       }
     }
-    return (durations, shifts)
+    // The end may be late.
+    let late = start - divided(tick)
+    return (durations, shifts, UInt64(divided(Int64(clamping: own)) + late))
   }
 }

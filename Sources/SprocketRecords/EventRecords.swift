@@ -7,7 +7,7 @@ internal import SprocketMCAP
 /// Finds the settings that an event `.settingsChanged` is about, by its ticket.
 package typealias SettingsLookup = @Sendable (_ ticket: UInt64) -> ChangedSettings?
 
-private enum Key {
+enum EventKey {
   static let exposure: StaticString = "exposure_us"
   static let gain: StaticString = "gain"
   static let lens: StaticString = "lens"
@@ -22,10 +22,7 @@ private enum Key {
 }
 
 extension Event.Kind: RecordWord {
-  static let all: [Self] = [
-    .controlApplied, .controlRefused, .controlChanged, .replugged, .stalled, .settingsChanged,
-  ]
-  var word: StaticString {
+  package var word: StaticString {
     switch self {
     case .controlApplied: "control_applied"
     case .controlRefused: "control_refused"
@@ -42,23 +39,23 @@ extension Event.Kind: RecordWord {
 extension JSONProperties {
   /// Settings in force, and events.
   mutating func addControls() {
-    add(Key.exposure, "number", "us, in force where known", isRequired: false)
-    add(Key.gain, "number", "a factor, in force where known", isRequired: false)
-    add(Key.lens, "number", "0 nearest to 1 furthest, in force where known", isRequired: false)
+    add(EventKey.exposure, "number", "us, in force where known", isRequired: false)
+    add(EventKey.gain, "number", "a factor, in force where known", isRequired: false)
+    add(EventKey.lens, "number", "0 nearest to 1 furthest, in force where known", isRequired: false)
     addEvents()
   }
 
   mutating func addEvents() {
     var event = JSONProperties()
-    event.add(Key.kind, of: Event.Kind.words, "what happened")
-    event.add(Key.control, "integer", "index among the session's controls", isRequired: false)
-    event.add(Key.ticket, "integer", "of the control write", isRequired: false)
-    event.add(Key.value, "number|null", "what the device made of it", isRequired: false)
-    event.add(Key.wait, "number|null", "us in which nothing arrived", isRequired: false)
-    event.add(Key.stage, "string", "whose settings changed", isRequired: false)
-    event.add(Key.settings, "object", "the new values as texts, by name", isRequired: false)
+    event.add(EventKey.kind, of: Event.Kind.words, "what happened")
+    event.add(EventKey.control, "integer", "index among the session's controls", isRequired: false)
+    event.add(EventKey.ticket, "integer", "of the control write", isRequired: false)
+    event.add(EventKey.value, "number|null", "what the device made of it", isRequired: false)
+    event.add(EventKey.wait, "number|null", "us in which nothing arrived", isRequired: false)
+    event.add(EventKey.stage, "string", "whose settings changed", isRequired: false)
+    event.add(EventKey.settings, "object", "the new values as texts, by name", isRequired: false)
     add(
-      Key.events, schema: JSONProperties.array(of: event.schema(), "just before the frame"),
+      EventKey.events, schema: JSONProperties.array(of: event.schema(), "just before the frame"),
       isRequired: false)
   }
 }
@@ -68,9 +65,9 @@ extension JSONProperties {
 extension TextTarget where Self: ~Copyable {
   /// Appends the settings that are known, with so many significant digits.
   package mutating func append(_ state: ControlState, digits: Int) throws(RunError) {
-    try append(Key.exposure, state.exposureMicroseconds, digits)
-    try append(Key.gain, state.gain, digits)
-    try append(Key.lens, state.lensPosition, digits)
+    try append(EventKey.exposure, state.exposureMicroseconds, digits)
+    try append(EventKey.gain, state.gain, digits)
+    try append(EventKey.lens, state.lensPosition, digits)
   }
 
   private mutating func append(
@@ -105,28 +102,28 @@ extension TextTarget where Self: ~Copyable {
     _ event: Event, _ index: Int, of count: Int, _ lookup: SettingsLookup, digits: Int
   ) throws(RunError) {
     if index == 0 {
-      try append(key: Key.events)
+      try append(key: EventKey.events)
       try append(UInt8(ascii: "["))
     } else {
       try append(UInt8(ascii: ","))
     }
-    try append(key: Key.kind, isFirst: true)
+    try append(key: EventKey.kind, isFirst: true)
     try append(event.kind)
     switch event.kind {
     case .settingsChanged: try append(lookup(event.ticket))
     case .replugged where event.value == 0: break
     case .replugged, .stalled:
       // An event has milliseconds.
-      try append(key: Key.wait)
+      try append(key: EventKey.wait)
       try append(event.value * 1000, digits: digits)
     case .controlApplied, .controlRefused, .controlChanged:
-      try append(key: Key.control)
+      try append(key: EventKey.control)
       try append(decimal: event.control)
       if event.kind != .controlChanged {
-        try append(key: Key.ticket)
+        try append(key: EventKey.ticket)
         try append(decimal: event.ticket)
       }
-      try append(key: Key.value)
+      try append(key: EventKey.value)
       try append(event.value, digits: digits)
     }
     try append(UInt8(ascii: "}"))
@@ -135,9 +132,9 @@ extension TextTarget where Self: ~Copyable {
 
   private mutating func append(_ changed: ChangedSettings?) throws(RunError) {
     guard let changed else { return }
-    try append(key: Key.stage)
+    try append(key: EventKey.stage)
     try append(jsonString(changed.stage))
-    try append(key: Key.settings)
+    try append(key: EventKey.settings)
     try append(UInt8(ascii: "{"))
     for (index, setting) in changed.values.sorted(by: { $0.key < $1.key }).enumerated() {
       if index > 0 { try append(UInt8(ascii: ",")) }
@@ -171,26 +168,23 @@ package struct ReplayEvents {
 }
 
 extension JSONScanner {
-  /// Reads what is common to records of frames; skips any other key. The record's first event is, or will be,
-  /// number `first` of `events`.
+  /// Reads settings in force; skips any other key.
   mutating func readControls(
-    _ bytes: Span<UInt8>, _ key: Range<Int>, to state: inout ControlState,
-    events: inout ReplayEvents, from first: Int
+    _ bytes: Span<UInt8>, _ key: Range<Int>, to state: inout ControlState
   ) throws(JSONScanner.Failure) {
-    if bytes.equals(Key.exposure, key) {
+    if bytes.equals(EventKey.exposure, key) {
       state.exposureMicroseconds = Float(try number(bytes) ?? .nan)
-    } else if bytes.equals(Key.gain, key) {
+    } else if bytes.equals(EventKey.gain, key) {
       state.gain = Float(try number(bytes) ?? .nan)
-    } else if bytes.equals(Key.lens, key) {
+    } else if bytes.equals(EventKey.lens, key) {
       state.lensPosition = Float(try number(bytes) ?? .nan)
-    } else if bytes.equals(Key.events, key) {
-      try readEvents(bytes, to: &events, from: first)
     } else {
       try skip(bytes)
     }
   }
 
-  private mutating func readEvents(
+  /// The record's first event is, or will be, number `first` of `events`.
+  mutating func readEvents(
     _ bytes: Span<UInt8>, to events: inout ReplayEvents, from first: Int
   ) throws(JSONScanner.Failure) {
     try begin("[", bytes)
@@ -201,14 +195,15 @@ extension JSONScanner {
       try begin("{", bytes)
       while let key = try nextKey(bytes) {
         switch true {
-        case bytes.equals(Key.kind, key): kind = try word(bytes)
-        case bytes.equals(Key.control, key): event.control = try integer(UInt16.self, bytes) ?? 0
-        case bytes.equals(Key.ticket, key): event.ticket = try integer(UInt64.self, bytes) ?? 0
-        case bytes.equals(Key.value, key): event.value = try number(bytes) ?? .nan
+        case bytes.equals(EventKey.kind, key): kind = try word(bytes)
+        case bytes.equals(EventKey.control, key):
+          event.control = try integer(UInt16.self, bytes) ?? 0
+        case bytes.equals(EventKey.ticket, key): event.ticket = try integer(UInt64.self, bytes) ?? 0
+        case bytes.equals(EventKey.value, key): event.value = try number(bytes) ?? .nan
         // In microseconds; an event has milliseconds.
-        case bytes.equals(Key.wait, key): event.value = (try number(bytes) ?? .nan) / 1000
-        case bytes.equals(Key.stage, key): stage = try string(bytes)
-        case bytes.equals(Key.settings, key): settings = try texts(bytes)
+        case bytes.equals(EventKey.wait, key): event.value = (try number(bytes) ?? .nan) / 1000
+        case bytes.equals(EventKey.stage, key): stage = try string(bytes)
+        case bytes.equals(EventKey.settings, key): settings = try texts(bytes)
         default: try skip(bytes)
         }
       }

@@ -18,9 +18,9 @@ package struct JSONProperties {
     _ name: some CustomStringConvertible, of words: [String], _ text: String,
     isRequired: Bool = true
   ) {
-    let choices = words.map(Self.quoted).joined(separator: ",")
+    let choices = words.map(quoted).joined(separator: ",")
     add(
-      name, schema: #"{"enum":[\#(choices)],"description":\#(Self.quoted(text))}"#,
+      name, schema: #"{"enum":[\#(choices)],"description":\#(quoted(text))}"#,
       isRequired: isRequired)
   }
 
@@ -32,9 +32,9 @@ package struct JSONProperties {
 
   /// The whole schema, in one line.
   package func schema(title: String = "") -> String {
-    let named = title.isEmpty ? "" : #""title":\#(Self.quoted(title)),"#
-    let properties = members.map { Self.quoted($0.name) + ":" + $0.schema }
-    let required = members.filter(\.isRequired).map { Self.quoted($0.name) }
+    let named = title.isEmpty ? "" : #""title":\#(quoted(title)),"#
+    let properties = members.map { quoted($0.name) + ":" + $0.schema }
+    let required = members.filter(\.isRequired).map { quoted($0.name) }
     return "{\(named)\"type\":\"object\",\"properties\":{\(properties.joined(separator: ","))},"
       + "\"required\":[\(required.joined(separator: ","))]}"
   }
@@ -48,9 +48,5 @@ package struct JSONProperties {
 
   package static func array(of items: String, _ text: String) -> String {
     #"{"type":"array","items":\#(items),"description":\#(quoted(text))}"#
-  }
-
-  private static func quoted(_ text: String) -> String {
-    String(decoding: jsonString(text), as: UTF8.self)
   }
 }

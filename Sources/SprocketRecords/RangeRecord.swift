@@ -13,7 +13,6 @@ private enum Key {
 private enum Reason: RecordWord {
   case overrun, behind
 
-  static let all: [Self] = [.overrun, .behind]
   var word: StaticString {
     switch self {
     case .overrun: "overrun"
@@ -90,9 +89,9 @@ package struct RangeRecord: Sendable {
         case bytes.equals(FrameKey.epoch, key):
           frame.epoch = try json.integer(UInt32.self, bytes) ?? 0
         case bytes.equals(Key.sourceFate, key): frame.verdict = try json.word(bytes)
-        default:
-          var unused = ControlState()
-          try json.readControls(bytes, key, to: &unused, events: &events, from: first)
+        case bytes.equals(EventKey.events, key):
+          try json.readEvents(bytes, to: &events, from: first)
+        default: try json.skip(bytes)
         }
       }
       // No dump has a range with more frames than a camera delivers in a year.

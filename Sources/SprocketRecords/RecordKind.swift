@@ -3,9 +3,8 @@ internal import SprocketFiles
 internal import SprocketMCAP
 internal import SprocketTimes
 
-/// The kinds of records of a dump. Each is JSON on a channel of its own; its keys are spelled in one file of
-/// this module, which has its schema and what writes and reads it. `docs/dump.md` has the keys with their
-/// units.
+/// The kinds of records of a dump. Each is JSON on a channel of its own, and has a file in this module with
+/// its keys, its schema, and what writes and reads it. `docs/dump.md` has the keys with their units.
 package enum RecordKind: String, Sendable {
   case session, source, fate, range, ledger, microphone, block
 
@@ -21,14 +20,13 @@ package enum RecordKind: String, Sendable {
 }
 
 /// A word of a record: one of few texts.
-protocol RecordWord: Equatable, Sendable {
-  static var all: [Self] { get }
+package protocol RecordWord: CaseIterable, Equatable, Sendable {
   var word: StaticString { get }
 }
 
 extension RecordWord {
   /// All words, for a schema.
-  static var words: [String] { all.map { "\($0.word)" } }
+  static var words: [String] { allCases.map { "\($0.word)" } }
 }
 
 extension JSONScanner {
@@ -42,7 +40,7 @@ extension JSONScanner {
     _ bytes: Span<UInt8>
   ) throws(JSONScanner.Failure) -> Word? {
     guard let text = try textRange(bytes) else { return nil }
-    return Word.all.first { bytes.equals($0.word, text) }
+    return Word.allCases.first { bytes.equals($0.word, text) }
   }
 }
 
@@ -59,8 +57,7 @@ extension TextTarget where Self: ~Copyable {
 package enum SourceVerdict: RecordWord {
   case corrupt, startup
 
-  static let all: [Self] = [.corrupt, .startup]
-  var word: StaticString {
+  package var word: StaticString {
     switch self {
     case .corrupt: "corrupt"
     case .startup: "startup"
@@ -77,8 +74,7 @@ package enum SourceVerdict: RecordWord {
 }
 
 extension Timestamp.Clock: RecordWord {
-  static let all: [Self] = [.monotonic, .media, .recorded]
-  var word: StaticString {
+  package var word: StaticString {
     switch self {
     case .monotonic: "monotonic"
     case .media: "media"
@@ -88,8 +84,7 @@ extension Timestamp.Clock: RecordWord {
 }
 
 extension CapturePoint: RecordWord {
-  static let all: [Self] = [.unknown, .startOfExposure, .endOfFrame, .estimated]
-  var word: StaticString {
+  package var word: StaticString {
     switch self {
     case .unknown: "unknown"
     case .startOfExposure: "start_of_exposure"

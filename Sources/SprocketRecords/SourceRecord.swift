@@ -101,8 +101,9 @@ package enum SourceRecord {
         case bytes.equals(FrameKey.point, key):
           frame.capturePoint = try json.word(bytes) ?? .unknown
         case bytes.equals(FrameKey.fate, key): frame.verdict = try json.word(bytes)
-        default:
-          try json.readControls(bytes, key, to: &frame.inForce, events: &events, from: first)
+        case bytes.equals(EventKey.events, key):
+          try json.readEvents(bytes, to: &events, from: first)
+        default: try json.readControls(bytes, key, to: &frame.inForce)
         }
       }
       guard known == 3, frame.bytes >= 0 else { throw JSONScanner.Failure() }

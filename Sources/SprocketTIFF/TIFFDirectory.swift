@@ -29,8 +29,10 @@ public struct TIFFDirectory: Sendable {
   /// The directories of a file's pages with the bytes where they begin, in the order of their links; copies
   /// of less resolution are left out. The list ends at a link to a directory that was seen, and where
   /// directories have more bytes than the file.
-  public static func pages(of bytes: Span<UInt8>) -> [(start: Int, directory: TIFFDirectory)] {
-    guard let first = TIFFDirectory(bytes) else { return [] }
+  public static func pages(
+    of bytes: Span<UInt8>
+  ) -> (pages: [(start: Int, directory: TIFFDirectory)], isCut: Bool) {
+    guard let first = TIFFDirectory(bytes) else { return ([], false) }
     var (directory, found) = (first, [(start: Int, directory: TIFFDirectory)]())
     var (seen, room) = (Set<Int>(), bytes.count)
     while seen.insert(directory.start).inserted {
@@ -41,12 +43,14 @@ public struct TIFFDirectory: Sendable {
         found.append((directory.start, directory))
       }
       let link = directory.start + 2 + 12 * directory.count
-      guard let next = directory.number(bytes, at: link, size: 4), next > 0,
-        let following = TIFFDirectory(bytes, at: next, first.isBig)
-      else { break }
+      guard let next = directory.number(bytes, at: link, size: 4) else { return (found, true) }
+      if next == 0 { break }
+      guard let following = TIFFDirectory(bytes, at: next, first.isBig) else {
+        return (found, true)
+      }
       directory = following
     }
-    return found
+    return (found, false)
   }
 
   /// Makes the page that begins at a byte the file's first, for readers that see no other.

@@ -116,6 +116,29 @@ def test_a_batch_is_a_folder_of_movies(tmp_path, movie):
         assert int(streams(path)["video"]["nb_read_frames"]) == 30
 
 
+def test_a_batch_tells_what_each_file_lacks(tmp_path, movie):
+    shutil.copy(movie, tmp_path / "whole.mov")
+    cut = avi(tmp_path / "cut.avi")
+    (tmp_path / "out").mkdir()
+    said = sprocket("export", tmp_path / "whole.mov", cut, tmp_path / "out", "--to", "1s").errors.splitlines()
+    lines = said[next(i for i, line in enumerate(said) if line.endswith("cut.mp4")) + 1:]
+    assert any(line.startswith("  ") and "bytes are missing" in line for line in lines)
+    assert any(line.startswith("  movie: of ") and "1 corrupt" in line for line in lines)
+    assert not any("whole" in line and "missing" in line for line in said)
+    quiet = sprocket("export", cut, movie, tmp_path / "out", "--to", "1s", "--overwrite", "--quiet")
+    assert quiet.errors == ""
+
+
+def avi(path):
+    """An AVI of JPEGs that is cut within its last one."""
+    whole = path.with_name("whole.avi")
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-c:v",
+                    "mjpeg", whole], check=True, timeout=LIMIT)
+    data = whole.read_bytes()
+    path.write_bytes(data[:data.rindex(b"00dc", 0, data.rindex(b"idx1")) + 400])
+    return path
+
+
 def test_a_wrong_batch_is_one_sentence(tmp_path, movie):
     """Though its files are exported at the same time."""
     for name in ["a.mov", "b.mov", "c.mov"]:

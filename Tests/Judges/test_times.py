@@ -2,6 +2,7 @@
 
 ffmpeg makes the sources: its filter `setts` writes any time into a packet.
 """
+import json
 import subprocess
 
 import numpy as np
@@ -289,3 +290,50 @@ def test_no_tag_breaks_an_export(tag, tmp_path):
                                check=True,
                                timeout=LIMIT).stderr
     assert complaint == b""
+
+
+def header_seconds(path):
+    """What the headers of a MOV or MP4 say, by ffprobe: of the file, and of its stream."""
+    text = subprocess.run([
+        "ffprobe", "-v", "error", "-show_entries", "format=duration:stream=duration", "-of", "csv=p=0",
+        str(path)
+    ],
+                          capture_output=True,
+                          check=True,
+                          text=True,
+                          timeout=LIMIT).stdout
+    return [float(line) for line in text.split()]
+
+
+# A gap of 2 s behind the first picture, which an encoder decodes that much earlier, and one of two hours.
+@pytest.mark.parametrize("gap, tolerance", [(2, 0.15), (7200, 0.15)])
+@pytest.mark.parametrize("ending", ["mov", "mp4"])
+def test_headers_last_as_long_as_the_pictures(gap, tolerance, ending, tmp_path):
+    source = pictures(tmp_path / "in.mkv", 60, f"N*40+if(gt(N,0),{gap * 1000},0)")
+    sprocket("export", source, tmp_path / f"a.{ending}", "--codec", "h264", "--quiet")
+    last = shown(tmp_path / f"a.{ending}")[-1]
+    for seconds in header_seconds(tmp_path / f"a.{ending}"):
+        assert last <= seconds <= last + tolerance
+    text = sprocket("inspect", tmp_path / f"a.{ending}").stdout.decode()
+    assert f"{last + 0.04:.3f} s" in text and "1 gap, in which" in text
+
+
+@pytest.mark.parametrize("pace", ["fast", "real"])
+def test_times_beyond_the_limit_are_no_trap(pace, tmp_path):
+    """Five pictures at 68 years each, and one that is decoded at no time and shown at 2^62 ms."""
+    still = make(tmp_path / "one.jpg", "-f", "lavfi", "-i", "testsrc2=s=96x64", "-frames:v", 1).read_bytes()
+    (tmp_path / "a.mjpeg").write_bytes(still * 8)
+    film = make(tmp_path / "h.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64", "-frames:v", 1, "-c:v",
+                "libx264", "-bf", 3, "-pix_fmt", "yuv420p", "-live", 1).read_bytes()
+    # The cluster gets a time of eight bytes, and loses its checksum.
+    cluster = film.index(b"\x1f\x43\xb6\x75")
+    block = film[film.index(b"\xe7\x81", cluster) + 3:]
+    body = b"\xe7\x88" + (1 << 62).to_bytes(8, "big") + block
+    (tmp_path / "far.mkv").write_bytes(film[:cluster + 4] + b"\x01" + len(body).to_bytes(7, "big") + body)
+    for path, options in (("a.mjpeg", ["--rate", "1/2147483647"]), ("far.mkv", [])):
+        reports = tmp_path / "reports.jsonl"
+        sprocket("run", "--source", f"file:{tmp_path / path}", "--source-set", f"pace={pace}", "--reports",
+                 reports, "--overwrite", "--quiet", *options)
+        found = [json.loads(line)["captured_ns"] for line in reports.read_text().splitlines()]
+        assert len(found) == (8 if path == "a.mjpeg" else 1) and found == sorted(found)
+        assert pace == "real" or found[-1] > 1 << 61

@@ -137,9 +137,9 @@ def test_encrypted_tracks_are_told_and_never_decoded_to_noise(tmp_path):
                   "sine=d=1", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-encryption_scheme", "cenc-aes-ctr",
                   "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb", "-encryption_kid",
                   "a7e61c373e219033c21091fa607bf3b8")
-    for command in (["run", "--source", f"file:{source}", "--null", "--quiet"],
-                    ["export", source, tmp_path / "a.wav"], ["export", source, tmp_path / "a.mov"],
-                    ["export", source, tmp_path / "a.mkv", "--copy"]):
+    for command in (["run", "--source", f"file:{source}", "--null",
+                     "--quiet"], ["export", source, tmp_path / "a.wav"],
+                    ["export", source, tmp_path / "a.mov"], ["export", source, tmp_path / "a.mkv", "--copy"]):
         failed = sprocket(*command, check=False)
         assert failed.returncode != 0 and "is encrypted in stream" in failed.errors, failed.errors
     assert [path.name for path in tmp_path.iterdir()] == ["in.mp4"]
@@ -148,17 +148,22 @@ def test_encrypted_tracks_are_told_and_never_decoded_to_noise(tmp_path):
 
 def light(path):
     """What ffprobe finds in the container and in the first picture, as numbers."""
-    text = subprocess.run(
-        ["ffprobe", "-v", "error", "-show_frames", "-show_streams", "-read_intervals", "%+#1", "-of", "json",
-         str(path)],
-        capture_output=True, check=True, timeout=LIMIT).stdout
+    text = subprocess.run([
+        "ffprobe", "-v", "error", "-show_frames", "-show_streams", "-read_intervals", "%+#1", "-of", "json",
+        str(path)
+    ],
+                          capture_output=True,
+                          check=True,
+                          timeout=LIMIT).stdout
     document = json.loads(text)
     found = {}
     for part in document["streams"] + document["frames"]:
         for side in part.get("side_data_list", []):
-            found.update({key: round(float(fractions.Fraction(value)), 4)
-                          for key, value in side.items()
-                          if re.match(r"(red|green|blue|white_point)_[xy]|(min|max)_", key)})
+            found.update({
+                key: round(float(fractions.Fraction(value)), 4)
+                for key, value in side.items()
+                if re.match(r"(red|green|blue|white_point)_[xy]|(min|max)_", key)
+            })
     return found
 
 
@@ -170,9 +175,18 @@ def test_what_a_film_says_of_its_light_is_kept(codec, ending, tmp_path):
                   "yuv420p10le", "-c:v", "libx265", "-x265-params",
                   f"log-level=0:hdr10=1:master-display={master}:max-cll=1000,400")
     expected = {
-        "green_x": 0.265, "green_y": 0.69, "blue_x": 0.15, "blue_y": 0.06, "red_x": 0.68, "red_y": 0.32,
-        "white_point_x": 0.3127, "white_point_y": 0.329, "max_luminance": 1000, "min_luminance": 0.005,
-        "max_content": 1000, "max_average": 400
+        "green_x": 0.265,
+        "green_y": 0.69,
+        "blue_x": 0.15,
+        "blue_y": 0.06,
+        "red_x": 0.68,
+        "red_y": 0.32,
+        "white_point_x": 0.3127,
+        "white_point_y": 0.329,
+        "max_luminance": 1000,
+        "min_luminance": 0.005,
+        "max_content": 1000,
+        "max_average": 400
     }
     assert light(source) == expected
     target = tmp_path / f"out.{ending}"
@@ -388,13 +402,18 @@ def tiff(*pages):
 TILED = {322: 16, 323: 16, 324: 8}
 
 
-@pytest.mark.parametrize("pages, shown", [
-    ([(20, {}, 0), (60, {}, 1), (100, {}, 2)], [20, 60, 100]),
-    # The first directory is the last in the file; one of the pages is a smaller copy; the first is not read.
-    ([(20, {}, 3), (60, {}, 2), (100, {}, 1)], [20, 60, 100]),
-    ([(20, {254: 1}, 0), (60, {}, 1)], [60]),
-    ([(20, TILED, 0), (60, {}, 1)], [None, 60]),
-    ([(20, {}, 0), (60, TILED, 1), (100, {}, 2)], [20, None, 100])])
+@pytest.mark.parametrize(
+    "pages, shown",
+    [
+        ([(20, {}, 0), (60, {}, 1), (100, {}, 2)], [20, 60, 100]),
+        # The first directory is the last in the file; one page is a smaller copy; the first is not read.
+        ([(20, {}, 3), (60, {}, 2), (100, {}, 1)], [20, 60, 100]),
+        ([(20, {
+            254: 1
+        }, 0), (60, {}, 1)], [60]),
+        ([(20, TILED, 0), (60, {}, 1)], [None, 60]),
+        ([(20, {}, 0), (60, TILED, 1), (100, {}, 2)], [20, None, 100])
+    ])
 def test_pages_may_lie_anywhere_and_be_of_any_kind(pages, shown, tmp_path):
     (tmp_path / "a.tif").write_bytes(tiff(*pages))
     Image.new("L", (16, 16), 200).save(tmp_path / "b.png")
@@ -498,3 +517,83 @@ def test_tags_survive_an_encode(tmp_path):
         assert (tags["title"], tags["make"]) == ("A title",
                                                  "Maker") and tags["location"].startswith("+48.1"), tags
         assert tags["creation_time"].startswith("2024-05-06T07:08:11"), tags
+
+
+def told(errors, sink="null"):
+    """The ledger's line of a sink: {fate: frames}."""
+    names, counts = next((names.split()[1:], line.split()[1:])
+                         for names, line in zip(errors.splitlines(),
+                                                errors.splitlines()[1:]) if line.startswith(sink))
+    return {name: int(count) for name, count in zip(names, counts) if count.isdigit()}
+
+
+def pages(folder, count=5):
+    """A TIFF of several pages, compressed by Deflate."""
+    noise = np.random.default_rng(3)
+    images = [Image.fromarray(noise.integers(0, 255, (120, 160, 3), np.uint8)) for _ in range(count)]
+    images[0].save(folder / "pages.tif", save_all=True, append_images=images[1:], compression="tiff_deflate")
+    return folder / "pages.tif"
+
+
+def animation(folder):
+    noise = np.random.default_rng(4)
+    images = [Image.fromarray(noise.integers(0, 255, (64, 64), np.uint8)) for _ in range(12)]
+    images[0].save(folder / "a.gif", save_all=True, append_images=images[1:], duration=100)
+    return folder / "a.gif"
+
+
+@pytest.mark.parametrize("make_file", [pages, animation])
+def test_a_picture_that_is_damaged_inside_is_corrupt(make_file, tmp_path):
+    """libavcodec shows what it has of these, and says so in its log alone."""
+    whole = make_file(tmp_path)
+    bytes = bytearray(whole.read_bytes())
+    frames = told(sprocket("run", "--source", f"file:{whole}", "--null").errors)["delivered"]
+    at = len(bytes) // 2
+    if whole.suffix == ".gif":
+        # Within the first row of an image, where most codes mean nothing yet. Before it lie its extension of
+        # 8 bytes, its header of 10, a table of colours, the size of codes and that of its first part.
+        at = bytes.index(b"\x21\xf9\x04", at) + 18
+        at += (3 << (bytes[at - 1] & 7) + 1 if bytes[at - 1] & 0x80 else 0) + 32
+    bytes[at:at + 12] = b"\xff" * 12
+    damaged = tmp_path / f"damaged{whole.suffix}"
+    damaged.write_bytes(bytes)
+    found = told(sprocket("run", "--source", f"file:{damaged}", "--null").errors)
+    assert found["corrupt"] >= 1 and sum(found.values()) == frames
+
+
+@pytest.mark.parametrize("make_file, share", [(pages, 0.5), (animation, 0.5), (animation, 0.9)])
+def test_a_picture_that_is_cut_off_is_told(make_file, share, tmp_path):
+    whole = make_file(tmp_path)
+    bytes = whole.read_bytes()
+    cut = tmp_path / f"cut{whole.suffix}"
+    cut.write_bytes(bytes[:int(len(bytes) * share)])
+    assert "is cut off: " in sprocket("run", "--source", f"file:{cut}", "--null").errors
+    assert "cut off" in sprocket("inspect", cut).stdout.decode() or whole.suffix == ".gif"
+    assert "cut off" not in sprocket("run", "--source", f"file:{whole}", "--null").errors
+    # The byte at its end may be missing.
+    (tmp_path / "open.gif").write_bytes(bytes[:-1])
+    if whole.suffix == ".gif":
+        assert "cut off" not in sprocket("run", "--source", f"file:{tmp_path}/open.gif", "--null").errors
+
+
+def test_inspect_counts_pages_and_lists_animations(tmp_path):
+    pages(tmp_path), animation(tmp_path)
+    entries = {
+        entry["file"].split("/")[-1]: entry
+        for entry in json.loads(sprocket("inspect", tmp_path, "--json").stdout)
+    }
+    assert entries["pages.tif"]["tracks"][0]["count"] == 5 and entries["a.gif"]["tracks"][0]["count"] == 12
+    refused = sprocket("recover", tmp_path / "pages.tif", tmp_path / "x.mkv", check=False)
+    assert refused.returncode == 2 and "is a picture" in refused.errors
+
+
+def test_a_folder_with_an_animation_is_one_film(tmp_path):
+    """Pixels that are not square, which a GIF may have, become so."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    Image.new("RGB", (320, 240), "red").save(folder / "1.png")
+    gif = bytearray(animation(folder).read_bytes())
+    gif[12] = 60  # Pixel aspect: (60 + 15) / 64.
+    (folder / "a.gif").write_bytes(gif)
+    sprocket("export", folder, tmp_path / "film.mp4")
+    assert len(shown(tmp_path / "film.mp4")) == 13 and not (tmp_path / "film-2.mp4").exists()

@@ -34,9 +34,23 @@ import Testing
 
   @Test func aTimeAtTheEndOfTimeIsNotTheEnd() {
     var clock = MediaClock(rate: MediaRational(10, 1))
-    _ = clock.time(given: .max - 5)
-    #expect(clock.time(given: nil) == (.max, true))
-    #expect(clock.time(given: nil) == (.max, true))
+    let limit: Int64 = 4_611_686_018_427_387_903
+    #expect(clock.time(given: .max - 5) == (limit, false))
+    #expect(clock.time(given: nil) == (limit, true))
+    #expect(clock.time(given: nil) == (limit, true))
+    clock = MediaClock(rate: MediaRational(10, 1))
+    #expect(clock.time(given: -.max) == (-limit, false))
+    // No time.
+    #expect(clock.time(given: .min) == (100_000_000 - limit, true))
+  }
+
+  /// Five frames at 68 years each.
+  @Test func madeTimesStayWithinTheLimit() {
+    var clock = MediaClock(rate: MediaRational(1, 2_147_483_647))
+    let made = (0..<5).map { _ in clock.time(given: nil).nanoseconds }
+    let year68: Int64 = 2_147_483_647_000_000_000
+    let limit: Int64 = 4_611_686_018_427_387_903
+    expectEqual(made, [0, year68, 2 * year68, limit, limit])
   }
 
   @Test func withoutARateItTakes25() {

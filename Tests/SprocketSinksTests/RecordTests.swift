@@ -32,17 +32,14 @@ import Testing
     expectEqual(events.events, lost.events)
   }
 
-  /// What a schema of a dump says of events, for each kind that there is.
   @Test func aSchemaHasTheWordsThatAreWritten() {
     for schema in [SourceRecord.schema, FateRecord.schema([]), RangeRecord.schema] {
       let text = schema.schema()
-      for kind in [
-        "control_applied", "control_refused", "control_changed", "replugged", "stalled",
-        "settings_changed",
-      ] {
-        expectTrue(text.contains("\"\(kind)\""))
-      }
+      for kind in Event.Kind.allCases { expectTrue(text.contains("\"\(kind.word)\"")) }
     }
+    let source = SourceRecord.schema.schema()
+    for clock in Timestamp.Clock.allCases { expectTrue(source.contains("\"\(clock.word)\"")) }
+    for point in CapturePoint.allCases { expectTrue(source.contains("\"\(point.word)\"")) }
   }
 
   @Test func timesOfDamagedRecordsAreBounded() {
@@ -52,8 +49,14 @@ import Testing
     let frame = SourceRecord.read(Array(text.utf8).span, events: &events)
     expectEqual(frame?.captured, 4_611_686_018_427_387_903)
     expectEqual(frame?.dequeued, -4_611_686_018_427_387_903)
-    let block = BlockRecord.read(
-      Array(#"{"sample":0,"count":1,"time_ns":-9223372036854775808}"#.utf8).span)
+    let sound =
+      #"{"sample":0,"count":1,"time_ns":-9223372036854775808,"read_ns":9223372036854775807,"#
+      + #""exact_ns":9223372036854775807}"#
+    let block = BlockRecord.read(Array(sound.utf8).span)
     expectEqual(block?.time, -4_611_686_018_427_387_903)
+    expectEqual(block?.read, 4_611_686_018_427_387_903)
+    var exact: Int64?
+    if case .exact(let time) = block?.timing { exact = time }
+    expectEqual(exact, 4_611_686_018_427_387_903)
   }
 }

@@ -12,10 +12,15 @@ public struct PictureNotes: Sendable, Equatable {
   public var sensitivity: Int?
   /// EXIF's `UserComment`. Sprocket writes JSON into it (docs/stills.md).
   public var comment: String?
+  /// Of a TIFF; 1 elsewhere. `isCut`: the file ends before its last page.
+  public var pageCount = 1
+  public var isCut = false
 
   /// `nil` if the file has neither.
   public init?(file bytes: Span<UInt8>) {
     guard let range = PictureFile.tiffRange(in: bytes) else { return nil }
+    let found = PictureFile.pages(bytes)
+    (pageCount, isCut) = (max(1, found.pages.count), found.isCut)
     let bytes = bytes.extracting(range)
     guard let directory = TIFFDirectory(bytes) else { return nil }
     func text(_ tag: TIFFTag, _ directory: TIFFDirectory?) -> String? {

@@ -35,12 +35,15 @@ struct BatchExport {
       running.removeAll { process in
         guard let code = process.exitCode() else { return false }
         process.read()
-        for line in process.lines where said.insert(line).inserted { Console.errors.say(line) }
         done += 1
         if code != 0 { failures += 1 }
         isUsage = isUsage || code == 2
         if code == 0, !command.quiet {
           Console.errors.say("\(done) of \(jobs.count): \(process.job.output)")
+        }
+        // Notes of a file stand below it; of an error that all have, one is enough.
+        for line in process.lines where code == 0 || said.insert(line).inserted {
+          Console.errors.say(code == 0 ? "  \(line.drop { $0 == " " })" : line)
         }
         return true
       }

@@ -94,6 +94,13 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Prints errors alone.")
   var quiet = false
 
+  // Set by a batch alone.
+  @Flag(help: .private)
+  var brief = false
+
+  @Flag(help: "Looks for damage that decoding does not show; takes longer.")
+  var verify = false
+
   func validate() throws {
     guard paths.count > 1 else {
       throw ValidationError(
@@ -113,7 +120,7 @@ struct ExportCommand: ParsableCommand {
       ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
       ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
       ("--upright", upright), ("--audio", audio != nil), ("--rate", rate != nil),
-      ("--target-size", targetSize != nil),
+      ("--target-size", targetSize != nil), ("--verify", verify),
     ]
   }
 
@@ -157,12 +164,12 @@ struct ExportCommand: ParsableCommand {
         job.input, to: job.output, from: from?.nanosecondCount ?? 0,
         until: to?.nanosecondCount ?? .max, overwrite: overwrite, isInterrupted: isInterrupted)
     }
-    if !quiet { FileEntry(file: job.output, contents).tell(copyOf: job.input) }
+    if !quiet { FileEntry(file: job.output, contents).tell(copyOf: job.input, isBrief: brief) }
   }
 
   /// The same for a process that exports one file of a batch, with so many threads of the encoder.
   func arguments(alone job: Job, threads: Int) -> [String] {
-    var all = ["export", "--quiet"]
+    var all = ["export", quiet ? "--quiet" : "--brief"]
     let options = [
       ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
       ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
@@ -176,6 +183,7 @@ struct ExportCommand: ParsableCommand {
     for stage in stage { all += ["--stage", stage] }
     if copy { all.append("--copy") }
     if upright { all.append("--upright") }
+    if verify { all.append("--verify") }
     if overwrite { all.append("--overwrite") }
     let codec = codec ?? "h264"
     if !copy {
@@ -197,6 +205,7 @@ struct ExportCommand: ParsableCommand {
       all += length.map { ["--duration", $0.settingText] } ?? []
       if overwrite { all.append("--overwrite") }
       if quiet { all.append("--quiet") }
+      if brief { all.append("--brief") }
       return all
     }
     throw RunError(.usage, "\(job.output) is a file of sound alone: leave out \(option)")
@@ -237,13 +246,15 @@ struct ExportCommand: ParsableCommand {
     let part = [crop.map { "pixels=\($0)" }, aspect.map { "aspect=\($0)" }].compactMap(\.self)
     if !part.isEmpty { stages.append("crop:" + part.joined(separator: ",")) }
     let resize = [
-      self.upright ? "square=true" : nil, scale.map { "size=\($0)" },
+      upright ? "square=true" : nil, scale.map { "size=\($0)" },
       isPictures ? "hold=true" : nil,
     ].compactMap(\.self)
     if !resize.isEmpty { stages.append("resize:" + resize.joined(separator: ",")) }
     for stage in stages { all += ["--stage", stage] }
     if overwrite { all.append("--overwrite") }
     if quiet { all.append("--quiet") }
+    if brief { all.append("--brief") }
+    if verify { all.append("--verify") }
     return all
   }
 

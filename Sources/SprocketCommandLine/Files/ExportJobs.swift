@@ -91,7 +91,7 @@ enum MediaFolder {
       return endings.contains {
         lower.hasSuffix($0) && (isAll || !lower.hasSuffix(".partial" + $0))
       }
-        || isAll && (FileSource.namesPictures(file) || lower.hasSuffix(".dng"))
+        || isAll && FileSource.isNamedPicture(file)
     }
   }
 

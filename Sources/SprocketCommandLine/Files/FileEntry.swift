@@ -139,6 +139,13 @@ struct FileEntry: Encodable, Sendable {
     }
   }
 
+  /// What a picture's own fields say. libavformat counts the first page alone.
+  mutating func add(_ notes: PictureNotes) {
+    picture = Picture(notes)
+    if notes.pageCount > 1, tracks.count == 1 { tracks[0].count = UInt64(notes.pageCount) }
+    if notes.isCut { damage.append("it is cut off: pages are missing at its end") }
+  }
+
   /// Of an MCAP file: its topics, and the pictures and sound that can be replayed.
   init(dump: String, _ listing: MCAPListing) throws(RunError) {
     file = dump
@@ -206,11 +213,12 @@ struct FileEntry: Encodable, Sendable {
       + "\(fixed(seconds, 3)) s"
   }
 
-  /// Prints the contents of a copy, and the damage of its original.
-  func tell(copyOf original: String) {
+  /// Prints the contents of a copy, and the damage of its original; `isBrief`: the damage alone.
+  func tell(copyOf original: String, isBrief: Bool = false) {
     var copy = self
     copy.damage = []
-    for line in copy.lines + damage.map({ "  \(original): \($0)" }) { Console.errors.say(line) }
+    let notes = damage.map { "  \(original): \($0)" }
+    for line in (isBrief ? [] : copy.lines) + notes { Console.errors.say(line) }
   }
 
   var lines: [String] {
@@ -229,6 +237,7 @@ struct FileEntry: Encodable, Sendable {
         if let keys = track.keyFrames, keys < track.count { line += " (\(keys) key)" }
         line += ", \(fixed(track.durationSeconds, 3)) s"
       }
+      if isPicture, track.count > 1 { line += ", \(track.count) pages" }
       if let rate = track.framesPerSecond, rate > 0 {
         line += ", \(rateText(rate)) frames/s"
       }

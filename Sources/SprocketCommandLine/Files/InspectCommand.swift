@@ -117,8 +117,8 @@ struct InspectCommand: ParsableCommand {
       }
       var entry = FileEntry(
         file: file, try MovieCopy.contents(of: file, isInterrupted: isInterrupted))
-      entry.picture = try PictureNotes.read(path: file, isInterrupted: isInterrupted).map {
-        FileEntry.Picture($0)
+      if let notes = try PictureNotes.read(path: file, isInterrupted: isInterrupted) {
+        entry.add(notes)
       }
       return entry
     }

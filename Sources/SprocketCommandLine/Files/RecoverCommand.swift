@@ -74,6 +74,12 @@ struct RecoverCommand: ParsableCommand {
       return try RunCommand.parse(arguments + common).makeWhole(
         path, registry, invocation, &signals)
     }
+    if FileSource.isNamedPicture(broken) {
+      throw RunError(
+        .usage,
+        "\(broken) is a picture, and recover mends movies, sound and dumps; export takes what is whole"
+      )
+    }
     let broken = broken
     let contents = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MovieCopy.copy(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)

@@ -4,7 +4,7 @@
 /// the order `.sequence`, and sinks, receive each event once and in order: with its own frame, or, where
 /// that did not reach them, with the next one that does. `number` says which frame it belongs to.
 public struct Event: Sendable, Hashable, BitwiseCopyable {
-  public enum Kind: UInt8, Sendable, BitwiseCopyable {
+  public enum Kind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     /// A control write took effect; `value` is what the device made of it, and the frame that the
     /// event belongs to is the first that shows it.
     case controlApplied

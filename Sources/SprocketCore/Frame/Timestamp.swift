@@ -1,6 +1,6 @@
 /// A point in time in nanoseconds on a named clock.
 public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
-  public enum Clock: UInt8, Sendable, Hashable, BitwiseCopyable {
+  public enum Clock: UInt8, Sendable, Hashable, BitwiseCopyable, CaseIterable {
     /// `CLOCK_MONOTONIC` of this machine: devices and everything the engine stamps.
     case monotonic
     /// A file's own time line, as the file has it: the first frame need not be at 0.
@@ -27,7 +27,7 @@ public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
 }
 
 /// The moment within a frame that its `captured` time stands for (`V4L2_BUF_FLAG_TSTAMP_SRC_*`).
-public enum CapturePoint: UInt8, Sendable, BitwiseCopyable {
+public enum CapturePoint: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case unknown, startOfExposure, endOfFrame
   /// The driver's stamp could not be right: the time is an estimate.
   case estimated

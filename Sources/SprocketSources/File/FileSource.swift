@@ -1,6 +1,7 @@
 internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketLibAV
+internal import SprocketTimes
 
 /// Plays a video file; of several films in one, that which is marked as default, or else the largest.
 ///
@@ -257,7 +258,7 @@ public final class FileSource: Source {
           color: Color(frame.color, frame.format), rate: rate, presentation: presentation))
       picture = consume frame
     case .corrupt:
-      let time = lastTime.map { $0 &+ rate.frameNanoseconds } ?? 0
+      let time = lastTime.map { min($0 + rate.frameNanoseconds, TimeGate.limit) } ?? 0
       held = Held(time: time, isCorrupt: true)
     case .end: return
     }

@@ -81,7 +81,7 @@ struct PictureNames: Equatable {
   }
 
   /// What follows the last dot, in lower case; empty without a dot.
-  private static func ending(of path: String) -> String {
+  static func ending(of path: String) -> String {
     path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
   }
 }
@@ -121,6 +121,11 @@ struct NumberPattern: Equatable {
 }
 
 extension FileSource {
+  /// Whether the name of a file ends as those of pictures do, a GIF and a DNG among them.
+  package static func isNamedPicture(_ path: String) -> Bool {
+    PictureNames.endings.contains(PictureNames.ending(of: path))
+  }
+
   /// Paths of the files in a folder, sorted by name, without hidden files.
   package static func files(in folder: String) -> [String] {
     inOrder(namesMatching(escaped(folder) + "/*").filter { fileKind($0).holdsBytes })

@@ -20,7 +20,7 @@ extension PictureSource {
       return nil
     }
     switch try reader!.nextFrame() {
-    case .frame(let frame): return Held(format: hold(frame))
+    case .frame(let frame): return hold(frame)
     case .corrupt:
       note("a frame of \(path) cannot be decoded; save it anew.")
       return Held(isCorrupt: true)
@@ -39,7 +39,7 @@ extension PictureSource {
       return Held(isCorrupt: true)
     }
     orientation = page.orientation
-    return Held(format: hold(frame))
+    return hold(frame)
   }
 
   func leaveFile() {
@@ -47,14 +47,16 @@ extension PictureSource {
     pages = []
   }
 
-  /// Keeps a frame as the one that is held; returns its format.
-  func hold(_ frame: consuming DecodedFrame) -> FrameFormat {
+  /// Keeps a frame as the one that is held.
+  func hold(_ frame: consuming DecodedFrame) -> Held {
+    let isCorrupt = frame.isCorrupt
+    if isCorrupt { note("\(path) is damaged: its picture is not whole; copy it anew.") }
     var presentation = Presentation(orientation: orientation)
     presentation.pixelAspect = PixelAspect(reader?.info.display.pixelAspect)
     let format = FrameFormat(
       pixelFormat: frame.format, width: frame.width, height: frame.height,
       color: Color(frame.color, frame.format), rate: rate, presentation: presentation)
     picture = consume frame
-    return format
+    return Held(isCorrupt: isCorrupt, format: format)
   }
 }

@@ -190,7 +190,7 @@ public final class PictureSource: Source {
       if pages.isEmpty { leaveFile() }
       return Held(isCorrupt: true)
     }
-    return Held(format: hold(frame))
+    return hold(frame)
   }
 
   /// Keeps a JPEG as it is in `packet`, and returns its format; `nil` for a damaged one. For a file that has
@@ -208,7 +208,9 @@ public final class PictureSource: Source {
     let start = PictureFile.jpegStart(in: bytes, isNamedJPEG: PictureNames.namesJPEG(path))
     isJPEG = start != nil
     orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
-    pages = PictureFile.pages(bytes)[...]
+    let found = PictureFile.pages(bytes)
+    pages = found.pages[...]
+    if found.isCut { note("\(path) is cut off: pages are missing at its end; copy it anew.") }
     guard isJPEG else { return nil }
     let before = damage.impossibleSizes + damage.unsupported
     guard let header = damage.check(bytes), !file.isCorrupt else {

@@ -41,7 +41,7 @@ private func played(_ source: any Source) -> [Int64] {
     case .nothing, .epoch: continue
     case .frame(let frame):
       let time = frame.captured.nanoseconds
-      expect(abs(time) <= 1 << 62, "a time is \(time)")
+      expect(abs(time) <= TimeGate.limit, "a time is \(time)")
       expect(
         times.last.map { $0 <= time } ?? true, "time goes back from \(times.last ?? 0) to \(time)")
       times.append(time)
