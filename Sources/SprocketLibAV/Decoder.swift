@@ -85,6 +85,8 @@ struct Decoder: ~Copyable {
     // What comes out of a damaged packet is marked on its way through the decoder.
     let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
     unsafe context.pointer.pointee.reordered_opaque = isCorrupt ? 1 : 0
+    // Each packet of these codecs gives a frame or none, at once: what is left was logged of another one.
+    _ = takeComplaint()
     let status = unsafe libav.avcodec_send_packet(context.pointer, packet)
     if status == -ENOMEM {
       throw MediaError(

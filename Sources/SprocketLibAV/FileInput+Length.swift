@@ -74,7 +74,8 @@ extension FileInput {
     // Of colours, three bytes each.
     func tableSize(_ flags: UInt8) -> Int64 { flags & 0x80 == 0 ? 0 : 6 << Int64(flags & 7) }
     var at = 13 + tableSize(start[10])
-    for _ in 0..<Self.mostParts {
+    var parts = 0
+    while parts < Self.mostParts {
       switch byte(at: at) {
       case 0x21: at += 2
       case 0x2C: at += 11 + tableSize(byte(at: at + 9) ?? 0)
@@ -83,8 +84,8 @@ extension FileInput {
       var count: UInt8
       repeat {
         guard let next = byte(at: at) else { return missing(upTo: at + 1) }
-        (count, at) = (next, at + 1 + Int64(next))
-      } while count > 0
+        (count, at, parts) = (next, at + 1 + Int64(next), parts + 1)
+      } while count > 0 && parts < Self.mostParts
     }
     return 0
   }

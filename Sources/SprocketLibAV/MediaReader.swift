@@ -201,9 +201,8 @@ public struct MediaReader: ~Copyable {
     unsafe shell.pointer.pointee.isTimeMade = time.isMade
     unsafe shell.pointer.pointee.isKeyframe = unsafe source.pointee.key_frame != 0
     unsafe shell.pointer.pointee.isCorrupt =
-      unsafe source.pointee.decode_error_flags != 0
+      unsafe decoder!.takeComplaint() || source.pointee.decode_error_flags != 0
       || source.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || source.pointee.reordered_opaque == 1
-      || decoder!.takeComplaint()
 
     let original = unsafe AVPixelFormat(source.pointee.format)
     var color = unsafe MediaColor(

@@ -12,6 +12,8 @@ struct MovieIndex {
   private let keepsPlaces: Bool
   /// Ticks per second of the movie's own clock.
   private var movieScale: UInt64 = 0
+  /// Of tracks that keep their places: how long nothing of them is shown before they begin, in these ticks.
+  private var waits: [UInt64] = []
   /// Tracks that were copied.
   private var trackCount = 0
 
@@ -43,6 +45,7 @@ struct MovieIndex {
       let movieScale = new.timeScale(of: "mvhd", in: source, moov.contents)
     else { return index }
     new.movieScale = UInt64(movieScale)
+    new.waits = Edit.waits(ofTracksIn: moov, source)
     new.copy(moov, of: source, nil)
     return Array(index[..<start]) + new.bytes + Array(index[moov.range.upperBound...])
   }
@@ -65,6 +68,11 @@ struct MovieIndex {
     times = tables.map { $0.map { IndexTimes($0) } }
   }
 
+  /// How long a track lasts, with what it waits before; in ticks of the movie's clock.
+  private func movieDuration(_ track: Int) -> UInt64 {
+    (times[track]?.movieDuration(movieScale) ?? 0) &+ (track < waits.count ? waits[track] : 0)
+  }
+
   private static let containers = ["moov", "trak", "mdia", "minf", "stbl", "edts"]
 
   /// Copies an atom; `table` is that of the track that it belongs to.
@@ -72,7 +80,7 @@ struct MovieIndex {
     if atom.is("mvex") { return }  // It says that fragments follow.
     if atom.is("mvhd") {
       let duration = max(
-        times.compactMap { $0?.movieDuration(movieScale) }.max() ?? 0,
+        times.indices.map(movieDuration).max() ?? 0,
         keepsPlaces ? self.duration(of: atom, in: source) : 0)
       return copyHeader(atom, of: source, duration: duration, words: 1)
     }
@@ -87,13 +95,13 @@ struct MovieIndex {
           atom, of: source, duration: times.length, words: 1, scale: UInt32(times.ticksPerSecond))
       }
       if atom.is("tkhd") {
-        return copyHeader(atom, of: source, duration: times.movieDuration(movieScale), words: 2)
+        return copyHeader(atom, of: source, duration: movieDuration(track), words: 2)
       }
       if atom.is("elst") {
         // What was handed on of the time between decoding and showing is a second at most.
         let ahead = max(0, (table.shifts.first?.value ?? 0) - Int64(table.ticksPerSecond))
         return copyEdits(
-          atom, of: source, duration: times.movieDuration(movieScale), UInt64(ahead),
+          atom, of: source, duration: movieDuration(track), UInt64(ahead),
           divisor: times.divisor)
       }
     }
@@ -122,32 +130,18 @@ struct MovieIndex {
   private mutating func copyEdits(
     _ atom: Atom, of source: Span<UInt8>, duration: UInt64, _ ahead: UInt64, divisor: UInt64
   ) {
-    let contents = atom.contents
-    guard contents.count >= 8 else { return append(source.extracting(atom.range)) }
-    let isLong = source[contents.lowerBound] == 1
-    let size = isLong ? 20 : 12
-    let count = Int(Atom.word(source, contents.lowerBound + 4))
-    guard count > 0, count <= (contents.count - 8) / size else {
-      return append(source.extracting(atom.range))
-    }
-    func number(_ at: Int) -> UInt64 {
-      isLong
-        ? UInt64(Atom.word(source, at)) << 32 | UInt64(Atom.word(source, at + 4))
-        : UInt64(Atom.word(source, at))
-    }
+    let edits = Edit.all(of: atom, in: source)
+    guard !edits.isEmpty else { return append(source.extracting(atom.range)) }
     let start = begin(atom.kind)
     append(UInt32(1) << 24)
-    append(UInt32(count))
-    var waited: UInt64 = 0
-    for index in 0..<count {
-      let at = contents.lowerBound + 8 + index * size
-      let (length, place) = (number(at), number(at + size / 2 - 2))
-      // All ones: nothing is shown for so long.
-      let isEmpty = place == (isLong ? .max : UInt64(UInt32.max))
-      append(index == count - 1 && !isEmpty ? max(duration, waited) - waited : length)
-      append(isEmpty ? .max : (place + ahead) / divisor)
-      append(source.extracting(at + size - 4..<at + size))
-      waited += length
+    append(UInt32(edits.count))
+    var before: UInt64 = 0
+    for (index, edit) in edits.enumerated() {
+      let isLast = index == edits.count - 1 && edit.place != nil
+      append(isLast ? max(duration, before) - before : edit.length)
+      append(edit.place.map { ($0 &+ ahead) / divisor } ?? .max)
+      append(source.extracting(edit.rateOffset..<edit.rateOffset + 4))
+      before &+= edit.length
     }
     end(start)
   }

@@ -7,6 +7,8 @@ public struct TIFFDirectory: Sendable {
   /// Where it begins, in bytes.
   public let start: Int
   private let count: Int
+  /// The bytes end before its last field.
+  private let isCut: Bool
 
   /// The first directory; `nil` where `bytes` do not begin with a TIFF header and a directory.
   public init?(_ bytes: Span<UInt8>) {
@@ -24,6 +26,7 @@ public struct TIFFDirectory: Sendable {
     guard let count = Self.number(bytes, at: start, size: 2, isBig) else { return nil }
     (self.start, self.isBig) = (start, isBig)
     self.count = min(count, (bytes.count - start - 2) / 12)
+    isCut = self.count < count
   }
 
   /// The directories of a file's pages with the bytes where they begin, in the order of their links; copies
@@ -42,9 +45,10 @@ public struct TIFFDirectory: Sendable {
       if (directory.integer(.newSubfileType, in: bytes) ?? 0) & 1 == 0 {
         found.append((directory.start, directory))
       }
+      if directory.isCut { return (found, true) }
+      // Some writers leave the last link out.
       let link = directory.start + 2 + 12 * directory.count
-      guard let next = directory.number(bytes, at: link, size: 4) else { return (found, true) }
-      if next == 0 { break }
+      guard let next = directory.number(bytes, at: link, size: 4), next > 0 else { break }
       guard let following = TIFFDirectory(bytes, at: next, first.isBig) else {
         return (found, true)
       }

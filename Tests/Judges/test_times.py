@@ -337,3 +337,17 @@ def test_times_beyond_the_limit_are_no_trap(pace, tmp_path):
         found = [json.loads(line)["captured_ns"] for line in reports.read_text().splitlines()]
         assert len(found) == (8 if path == "a.mjpeg" else 1) and found == sorted(found)
         assert pace == "real" or found[-1] > 1 << 61
+
+
+@pytest.mark.parametrize("codec", ["mjpeg", "h264"])
+@pytest.mark.parametrize("ending", ["mov", "mp4"])
+def test_a_copy_keeps_pictures_that_begin_after_the_sound(ending, codec, tmp_path):
+    """The edit list of a movie waits for them; their length, with a hole of 2 s, comes behind that."""
+    options = ["-c:v", "mjpeg"] if codec == "mjpeg" else ["-c:v", "libx264", "-pix_fmt", "yuv420p"]
+    late = make(tmp_path / "late.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=10", "-frames:v", 40, "-vf",
+                r"setpts=PTS+gt(N\,20)*2/TB", "-fps_mode", "passthrough", *options)
+    film = make(tmp_path / "film.mkv", "-f", "lavfi", "-i", "sine=d=8:r=48000", "-itsoffset", 0.5, "-i", late,
+                "-map", "0:a", "-map", "1:v", "-c:v", "copy", "-c:a", "aac")
+    sprocket("export", film, tmp_path / f"copy.{ending}", "--copy", "--quiet")
+    assert np.allclose(shown(tmp_path / f"copy.{ending}"), shown(film), atol=0.002)
+    assert len(shown(film)) == 40

@@ -143,7 +143,7 @@ struct FileEntry: Encodable, Sendable {
   mutating func add(_ notes: PictureNotes) {
     picture = Picture(notes)
     if notes.pageCount > 1, tracks.count == 1 { tracks[0].count = UInt64(notes.pageCount) }
-    if notes.isCut { damage.append("it is cut off: pages are missing at its end") }
+    if notes.isCut { damage.append("it is cut off: pages may be missing at its end") }
   }
 
   /// Of an MCAP file: its topics, and the pictures and sound that can be replayed.

@@ -210,7 +210,7 @@ public final class PictureSource: Source {
     orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
     let found = PictureFile.pages(bytes)
     pages = found.pages[...]
-    if found.isCut { note("\(path) is cut off: pages are missing at its end; copy it anew.") }
+    if found.isCut { note("\(path) is cut off: pages may be missing at its end; copy it anew.") }
     guard isJPEG else { return nil }
     let before = damage.impossibleSizes + damage.unsupported
     guard let header = damage.check(bytes), !file.isCorrupt else {
