@@ -203,8 +203,8 @@ addresses-program: packages
 # more than it computes, what runs live and wants the machine to itself, and most.
 judge: judge-files judge-waiting judge-most judge-alone
 
-# A test that hangs ends pytest, which prints where each thread is: after more seconds than LIMIT of
-# Tests/Judges/program.py, so that a wait can say first what it waited for.
+# If a test hangs, pytest prints the stack of each thread and exits. The limit, in seconds, is above LIMIT of
+# Tests/Judges/program.py, so that a wait can first say what it waited for.
 PYTEST_OPTIONS := -p no:cacheprovider --durations=5 -o faulthandler_timeout=900 \
   -o faulthandler_exit_on_timeout=true
 PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q $(PYTEST_OPTIONS)

@@ -43,8 +43,8 @@ public struct EncodedFrame: Sendable, Equatable {
     case unsupported
   }
 
-  /// Reads the frames of a stream, one after the other. It allocates for frames without an end
-  /// marker alone: for the first, and for each that is progressive.
+  /// Reads the frames of a stream, one after the other. It allocates memory for frames without an end marker
+  /// only: once for the first of them, and for each progressive one.
   public struct Reader: ~Copyable {
     private var check = JPEGCheck()
 

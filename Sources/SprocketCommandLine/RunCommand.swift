@@ -194,7 +194,7 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "Prints errors alone.")
   var quiet = false
 
-  // Set by a batch alone.
+  // `BatchExport` alone sets this flag.
   @Flag(help: .private)
   var brief = false
 

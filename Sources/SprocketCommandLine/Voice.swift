@@ -5,7 +5,7 @@ internal import Sprocket
 struct Voice {
   let isQuiet: Bool
   let isVerbose: Bool
-  /// Notes, and what was lost, are told, as for one file of many.
+  /// Prints notes and lost frames only: for one file of a batch.
   let isBrief: Bool
   private let log: Logger
 
@@ -149,7 +149,7 @@ struct Voice {
 }
 
 extension Voice {
-  /// What of the frames is in no file, in a line for each sink that lost some.
+  /// Prints a line for each sink that lost frames, with their fates.
   private func tellLost(_ summary: RunSummary) {
     for sink in summary.sinks + summary.detached {
       let lost = Fate.allCases.filter {

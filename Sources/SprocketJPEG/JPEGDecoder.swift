@@ -22,8 +22,8 @@ public struct JPEGHeader: Equatable, Sendable {
 /// libturbojpeg reports harmless oddities and real damage in one way, and only the first of an image.
 /// Here, an image whose oddities ``JPEGStructure/isRepaired`` names is in order, and one with nothing but
 /// *extraneous bytes* before a marker: many cameras pad their data (a whole camera would otherwise be
-/// unusable, motion issue 65). Where more may be wrong, as where these bytes differ, all picture data is read
-/// a second time. All else
+/// unusable, motion issue 65). Where more may be wrong, for example if these bytes differ, all picture data
+/// is read a second time. All else
 /// that the library says about picture data throws ``JPEGError/damagedData`` (the picture has been
 /// written as far as possible) or ``JPEGError/undecodable``. What the library takes for a picture though
 /// it cannot be one is found with ``verifies``.
@@ -158,7 +158,8 @@ public struct JPEGDecoder: ~Copyable {
       switch complaint {
       case .mayHideMore: isSuspect = true
       case .extraneous(let count):
-        // The library takes codes that do not exist for zeros: what it then has left over is no padding.
+        // libjpeg-turbo reads a Huffman code that does not exist as 0, without a warning. The bytes that it
+        // then leaves over are picture data, not padding.
         isSuspect = isSuspect || !Self.isPadding(jpeg, count)
       case .error(let error): throw error
       }
@@ -169,7 +170,7 @@ public struct JPEGDecoder: ~Copyable {
     else { throw .damagedData }
   }
 
-  /// Whether the bytes before the end marker are of one value, as many cameras fill up their images.
+  /// Whether the last `count` bytes before the end marker have one value. Many cameras pad images like that.
   private static func isPadding(_ jpeg: Span<UInt8>, _ count: Int) -> Bool {
     let end = jpeg.count - 2
     guard count <= end, jpeg[end] == 0xFF, jpeg[end + 1] == 0xD9 else { return false }
@@ -179,7 +180,7 @@ public struct JPEGDecoder: ~Copyable {
 
   /// What the library's last complaint about an image means.
   private enum Complaint {
-    /// So many bytes are left over before the end marker: the last thing that the library could have said.
+    /// Number of bytes left over before the end marker. The library warns of them after all other warnings.
     case extraneous(Int)
     /// Harmless in itself.
     case mayHideMore
@@ -212,7 +213,7 @@ public struct JPEGDecoder: ~Copyable {
   }
 }
 
-/// The decimal number that begins behind so many characters.
+/// Reads a decimal number that begins at character `start`.
 private func number(_ text: UnsafePointer<CChar>, behind start: Int) -> Int {
   var (at, number) = unsafe (text + start, 0)
   while unsafe 48...57 ~= at.pointee, number < 1 << 32 {

@@ -4,7 +4,8 @@ internal import CSprocketLibAV
 @safe
 struct Decoder: ~Copyable {
   private let context: Owned<AVCodecContext>
-  /// Number of errors that the library has logged; `nil` where it tells of all damage by its results.
+  /// Number of errors that the library logged for the current packet; `nil` for codecs that return an error
+  /// code for all damage.
   private let complaints: UnsafeMutablePointer<Int32>?
 
   /// What a decoder has for its caller.
@@ -49,17 +50,17 @@ struct Decoder: ~Copyable {
   }
 
   deinit {
-    // The context lives a moment longer.
+    // The context is freed after the counter: it must not point to it.
     unsafe context.pointer.pointee.opaque = nil
     unsafe complaints?.deallocate()
   }
 
-  /// Codecs of pictures whose decoders show what they have of a damaged one, and say so in the log alone.
+  /// Picture codecs whose decoders return a damaged picture without an error code; they only log an error.
   private static let logged: [AVCodecID] = [
     AV_CODEC_ID_APNG, AV_CODEC_ID_GIF, AV_CODEC_ID_PNG, AV_CODEC_ID_TIFF,
   ]
 
-  /// Counts an error that a decoder logs. Such decoders have no threads of their own.
+  /// Counts an error that a decoder logs. No lock: decoders of `logged` codecs run on the caller's thread.
   static func note(logged owner: UnsafeMutableRawPointer?, _ level: Int32) {
     guard level <= AV_LOG_ERROR, let owner = unsafe owner,
       unsafe owner.load(as: UnsafeRawPointer?.self) == UnsafeRawPointer(libav.avcodec_get_class())
@@ -85,7 +86,7 @@ struct Decoder: ~Copyable {
     // What comes out of a damaged packet is marked on its way through the decoder.
     let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
     unsafe context.pointer.pointee.reordered_opaque = isCorrupt ? 1 : 0
-    // Each packet of these codecs gives a frame or none, at once: what is left was logged of another one.
+    // Errors that are still counted belong to an earlier packet, which gave no frame.
     _ = takeComplaint()
     let status = unsafe libav.avcodec_send_packet(context.pointer, packet)
     if status == -ENOMEM {

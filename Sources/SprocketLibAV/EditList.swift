@@ -1,10 +1,10 @@
 /// An entry of an edit list (`elst`): ISO/IEC 14496-12, 8.6.6.
 struct Edit {
-  /// In ticks of the movie's clock.
+  /// Duration, in ticks of the movie's clock.
   let length: UInt64
-  /// Where it begins in the track, in its ticks; `nil` for an edit that shows nothing.
+  /// Start in the track, in the track's ticks; `nil` for an empty edit, which shows nothing.
   let place: UInt64?
-  /// Where the list has the four bytes of its rate.
+  /// Offset of the four bytes of the rate.
   let rateOffset: Int
 
   /// The entries of a list; none where it is damaged.
@@ -23,13 +23,13 @@ struct Edit {
     return (0..<count).map { index in
       let at = contents.lowerBound + 8 + index * size
       let place = number(at + size / 2 - 2)
-      // All ones.
+      // An empty edit has all bits set.
       let isEmpty = place == (isLong ? .max : UInt64(UInt32.max))
       return Edit(length: number(at), place: isEmpty ? nil : place, rateOffset: at + size - 4)
     }
   }
 
-  /// Of each track, how long its edits show nothing before they show the first media.
+  /// Total duration of the empty edits at each track's start, in ticks of the movie's clock.
   static func waits(ofTracksIn moov: Atom, _ source: Span<UInt8>) -> [UInt64] {
     var (waits, at) = ([UInt64](), moov.contents.lowerBound)
     while let atom = Atom.first(in: source, at..<moov.contents.upperBound) {

@@ -1,8 +1,8 @@
 extension FileInput {
   /// Number of bytes missing at the end of a truncated file: the length in its headers minus its real length.
   /// 0 if the file is complete, or if its headers do not give a length (pipes, and formats other than MOV,
-  /// MP4, AVI, WAV, MKV and GIF, of which at least so many are missing). A file that is still being written
-  /// may appear truncated.
+  /// MP4, AVI, WAV, MKV and GIF). For a GIF it is a lower bound. A file that is still being written may
+  /// appear truncated.
   ///
   /// Needed because libavformat reports a normal end of file for truncated files.
   func missingByteCount() -> Int64 {
@@ -68,10 +68,10 @@ extension FileInput {
     return missing(upTo: at.clampedSum(Int64(4 + bytesOfLength)).clampedSum(segment))
   }
 
-  /// A GIF is a sequence of blocks in parts of up to 255 bytes: GIF89a, 15 to 27. The byte at its end may be
-  /// missing.
+  /// A GIF is a sequence of blocks, each divided into parts of up to 255 bytes: GIF89a, 15 to 27. Players
+  /// accept a file without the trailer, its last byte.
   private func missingOfGIF(_ start: [UInt8]) -> Int64 {
-    // Of colours, three bytes each.
+    // Size of a colour table, three bytes per colour.
     func tableSize(_ flags: UInt8) -> Int64 { flags & 0x80 == 0 ? 0 : 6 << Int64(flags & 7) }
     var at = 13 + tableSize(start[10])
     var parts = 0

@@ -1,4 +1,4 @@
-/// Times of a track in a complete index, in ticks that are long enough for it.
+/// Times of a track as the complete index stores them, in ticks so long that each value fits.
 struct IndexTimes {
   let divisor: UInt64
   let ticksPerSecond: UInt64
@@ -13,7 +13,7 @@ struct IndexTimes {
     (durations, shifts, length) = table.times(dividedBy: divisor)
   }
 
-  /// In ticks of the movie's own clock; rounded up, since players end where it says.
+  /// Duration in ticks of the movie's clock, rounded up: players stop there.
   func movieDuration(_ scale: UInt64) -> UInt64 {
     let (whole, rest) = ticksPerSecond.dividingFullWidth(length.multipliedFullWidth(by: scale))
     return rest > 0 ? whole + 1 : whole

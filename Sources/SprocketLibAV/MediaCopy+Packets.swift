@@ -72,8 +72,8 @@ extension MediaContents.Track {
     while !waiting.isEmpty { noteOrdered() }
   }
 
-  /// Where pictures usually follow each other faster than the mean says, they last so long: the mean of a
-  /// film with a hole is far longer.
+  /// Replaces `usual` by the median distance of the first pictures if that is shorter: a hole in the film
+  /// makes the mean distance far too long.
   private mutating func measure() {
     isMeasured = true
     let steps = zip(waiting, waiting.dropFirst()).map { $1.shown.clampedDifference($0.shown) }
@@ -84,7 +84,7 @@ extension MediaContents.Track {
     usual = median
   }
 
-  /// Pictures whose times tell how long one usually lasts. Larger: more time per picture at the start.
+  /// Number of pictures from which `measure` takes the median. Larger: each of these costs more time.
   private static let measured = 128
 
   /// Pictures are decoded in another order than they are shown.

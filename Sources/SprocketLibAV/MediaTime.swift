@@ -85,22 +85,17 @@ struct MediaClock {
   /// The time of the next frame. `given` is the file's, in nanoseconds, if it has one.
   mutating func time(given: Int64?) -> (nanoseconds: Int64, isMade: Bool) {
     defer { hasBegun = true }
-    // The least number stands for a time that does not fit.
+    // `rescaled` returns `Int64.min` for a time that does not fit.
     if let given, given != .min {
-      let own = Self.bounded(Int128(given))
+      let own = TimeGate.bounded(Int128(given))
       // What was made by a rate that is not quite the file's may lie ahead: time does not go back.
       let time = max(own, made ?? own)
       (base, framesSince, made) = (time, 0, time > own ? time : nil)
       return (time, false)
     }
     if hasBegun { framesSince += 1 }
-    let time = Self.bounded(Int128(base) + wideNanoseconds(framesSince, of: frameDuration))
+    let time = TimeGate.bounded(Int128(base) + wideNanoseconds(framesSince, of: frameDuration))
     made = time
     return (time, true)
-  }
-
-  private static func bounded(_ time: Int128) -> Int64 {
-    let limit = Int128(TimeGate.limit)
-    return Int64(min(max(time, -limit), limit))
   }
 }

@@ -6,13 +6,13 @@
 struct MovieIndex {
   private var bytes: [UInt8] = []
   private let tables: [SampleTable?]
-  /// What the tracks have instead of their tables: the divisor of their ticks, and times in the longer ones.
+  /// Times of each track, in ticks that fit into the index.
   private let times: [IndexTimes?]
   /// Sizes and places of the samples are those of the source.
   private let keepsPlaces: Bool
   /// Ticks per second of the movie's own clock.
   private var movieScale: UInt64 = 0
-  /// Of tracks that keep their places: how long nothing of them is shown before they begin, in these ticks.
+  /// Duration of the empty edits at each track's start, in ticks of the movie's clock. Only `retime` sets it.
   private var waits: [UInt64] = []
   /// Tracks that were copied.
   private var trackCount = 0
@@ -68,7 +68,7 @@ struct MovieIndex {
     times = tables.map { $0.map { IndexTimes($0) } }
   }
 
-  /// How long a track lasts, with what it waits before; in ticks of the movie's clock.
+  /// Duration of a track and of the empty edits at its start, in ticks of the movie's clock.
   private func movieDuration(_ track: Int) -> UInt64 {
     (times[track]?.movieDuration(movieScale) ?? 0) &+ (track < waits.count ? waits[track] : 0)
   }

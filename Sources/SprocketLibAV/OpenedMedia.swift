@@ -204,12 +204,11 @@ struct OpenedMedia: ~Copyable {
       isFar ? time : moved(pts, by: Int128(passed.time) - came, base)
   }
 
-  /// Ticks that much later, and within the gate's limit.
+  /// Adds `offset` to a time, and limits the sum to `TimeGate.limit`.
   private func moved(_ ticks: Int64, by offset: Int128, _ base: AVRational) -> Int64 {
-    let limit = Int128(TimeGate.limit)
     let own = wideNanoseconds(ticks, of: base)
-    if offset == 0, abs(own) <= limit { return ticks }
-    let time = min(max(own + offset, -limit), limit)
-    return rescaled(Int64(time), AVRational(num: 1, den: 1_000_000_000), to: base)
+    let time = TimeGate.bounded(own + offset)
+    if Int128(time) == own { return ticks }
+    return rescaled(time, AVRational(num: 1, den: 1_000_000_000), to: base)
   }
 }

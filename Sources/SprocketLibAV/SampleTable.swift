@@ -184,7 +184,7 @@ extension SampleTable {
   /// Runs of durations and shifts in ticks that are so many times longer, rounded from absolute times, so
   /// that no error adds up. Each sample lasts a tick at least, also where several round to the same one:
   /// libavformat gives wrong times to all samples behind one that lasts 0. A later gap makes up for it.
-  /// `length` is how long the track lasts, in the longer ticks.
+  /// `length` is the duration of the track, in the longer ticks.
   func times(
     dividedBy divisor: UInt64
   ) -> (durations: [Run<UInt64>], shifts: [Run<Int64>], length: UInt64) {
@@ -212,7 +212,7 @@ extension SampleTable {
         (tick, start) = (next, end)
       }
     }
-    // The end may be late.
+    // Samples at the end that were made longer move the end, too.
     let late = start - divided(tick)
     return (durations, shifts, UInt64(divided(Int64(clamping: own)) + late))
   }

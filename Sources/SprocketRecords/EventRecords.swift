@@ -37,7 +37,7 @@ extension Event.Kind: RecordWord {
 // MARK: Schema
 
 extension JSONProperties {
-  /// Settings in force, and events.
+  /// Adds the keys of settings in force and of events.
   mutating func addControls() {
     add(EventKey.exposure, "number", "us, in force where known", isRequired: false)
     add(EventKey.gain, "number", "a factor, in force where known", isRequired: false)
@@ -88,7 +88,7 @@ extension TextTarget where Self: ~Copyable {
     }
   }
 
-  /// The same of a frame that did not come by.
+  /// Appends the events of a lost frame.
   package mutating func appendEvents(
     of lost: LostFrame, _ lookup: SettingsLookup, digits: Int
   ) throws(RunError) {
@@ -113,7 +113,7 @@ extension TextTarget where Self: ~Copyable {
     case .settingsChanged: try append(lookup(event.ticket))
     case .replugged where event.value == 0: break
     case .replugged, .stalled:
-      // An event has milliseconds.
+      // The record has microseconds, an event milliseconds.
       try append(key: EventKey.wait)
       try append(event.value * 1000, digits: digits)
     case .controlApplied, .controlRefused, .controlChanged:
@@ -200,7 +200,7 @@ extension JSONScanner {
           event.control = try integer(UInt16.self, bytes) ?? 0
         case bytes.equals(EventKey.ticket, key): event.ticket = try integer(UInt64.self, bytes) ?? 0
         case bytes.equals(EventKey.value, key): event.value = try number(bytes) ?? .nan
-        // In microseconds; an event has milliseconds.
+        // The record has microseconds, an event milliseconds.
         case bytes.equals(EventKey.wait, key): event.value = (try number(bytes) ?? .nan) / 1000
         case bytes.equals(EventKey.stage, key): stage = try string(bytes)
         case bytes.equals(EventKey.settings, key): settings = try texts(bytes)
@@ -219,7 +219,7 @@ extension JSONScanner {
     }
   }
 
-  /// Texts by their names: as many and as long as settings have, so that a damaged file takes no more memory.
+  /// Reads an object of texts. The limits are those of settings, so that a damaged file takes little memory.
   private mutating func texts(
     _ bytes: Span<UInt8>
   ) throws(JSONScanner.Failure) -> [String: String] {

@@ -7,8 +7,8 @@ private enum Key {
   static let stage: StaticString = "stage"
 }
 
-/// Where a frame ended, and its reports: what a dump has of the chain's end. A line of `--reports` is the
-/// same without the number.
+/// Record of a frame at the chain's end: its fate and its reports. A line of `--reports` has the same keys
+/// except for the number.
 package enum FateRecord {
   package static func schema(_ reports: [ReportLayout]) -> JSONProperties {
     var keys = JSONProperties()
@@ -26,7 +26,7 @@ package enum FateRecord {
     return keys
   }
 
-  /// Per plug-in, in order, the schema of the fields of its reports.
+  /// Schema of each plug-in's report fields, in the order of the plug-ins.
   private static func plugins(_ reports: [ReportLayout]) -> [(name: String, fields: String)] {
     var names: [String] = []
     for report in reports where !report.fields.isEmpty && !names.contains(report.plugin) {
@@ -86,8 +86,8 @@ package enum FateRecord {
 }
 
 extension TextTarget where Self: ~Copyable {
-  /// Appends how a record begins. `fateName` is the fate, and `stage` the stage that dropped the frame, both
-  /// as JSON strings.
+  /// Appends the keys at a record's start. `fateName` is the fate and `stage` is the stage that dropped the
+  /// frame, both as JSON strings.
   package mutating func appendFate(
     _ sequence: UInt64, _ epoch: UInt32, _ fateName: [UInt8], _ record: FrameRecord?,
     stage: [UInt8]?, controlDigits: Int
@@ -120,7 +120,7 @@ extension TextTarget where Self: ~Copyable {
     try append(record.inForce, digits: controlDigits)
   }
 
-  /// Appends the end of a dump's record, which is that of a line and the frame's number.
+  /// Appends the frame's number, which only dumps have, and ends the record.
   package mutating func endFate(number: UInt64) throws(RunError) {
     try append(key: FrameKey.number)
     try append(decimal: number)
@@ -129,9 +129,8 @@ extension TextTarget where Self: ~Copyable {
 }
 
 extension FrameRecord {
-  /// From capture to the chain's end; from the source's hand-over where capture has another clock, or
-  /// a time that makes no sense.
-  /// `nil` if the frame did not get that far.
+  /// Time from capture to the chain's end. If the capture time has another clock or is impossible, time from
+  /// the source's hand-over. `nil` if the frame did not reach the chain's end.
   fileprivate var latencyNanoseconds: Int64? {
     guard processed != 0 else { return nil }
     let end = Timestamp(nanoseconds: processed, clock: .monotonic)

@@ -21,7 +21,7 @@ private enum Reason: RecordWord {
   }
 }
 
-/// Frames, next to each other, of which there are no bytes. The first alone may have events.
+/// Record of consecutive frames whose bytes are not in the dump. Only the first may have events.
 package struct RangeRecord: Sendable {
   package var first: LostFrame
   package var count: UInt64

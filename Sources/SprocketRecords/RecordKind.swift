@@ -19,7 +19,7 @@ package enum RecordKind: String, Sendable {
   }
 }
 
-/// A word of a record: one of few texts.
+/// An enumeration that records store as a word.
 package protocol RecordWord: CaseIterable, Equatable, Sendable {
   var word: StaticString { get }
 }
@@ -30,12 +30,12 @@ extension RecordWord {
 }
 
 extension JSONScanner {
-  /// Nanoseconds, in a range in which sums do not overflow; `nil` for null.
+  /// Reads a time in nanoseconds and limits it to `TimeGate.limit`; `nil` for null.
   mutating func time(_ bytes: Span<UInt8>) throws(JSONScanner.Failure) -> Int64? {
-    try integer(Int64.self, bytes).map { min(max($0, -TimeGate.limit), TimeGate.limit) }
+    try integer(Int64.self, bytes).map { TimeGate.bounded(Int128($0)) }
   }
 
-  /// A text that is one of few; `nil` for null, and for any other.
+  /// Reads a word; `nil` for null and for an unknown word.
   mutating func word<Word: RecordWord>(
     _ bytes: Span<UInt8>
   ) throws(JSONScanner.Failure) -> Word? {
@@ -53,7 +53,7 @@ extension TextTarget where Self: ~Copyable {
   }
 }
 
-/// What a source said against a frame.
+/// Reason why the source marked a frame as unusable.
 package enum SourceVerdict: RecordWord {
   case corrupt, startup
 

@@ -35,7 +35,7 @@ private typealias Key = SessionKey
 
 /// What holds for all frames of an epoch: the record that comes before them.
 package struct SessionRecord: Sendable {
-  /// Of these records.
+  /// Version of the record format.
   static let version = 1
 
   private let epoch: UInt32
@@ -117,7 +117,7 @@ package struct SessionRecord: Sendable {
     return keys
   }
 
-  /// As JSON.
+  /// The record as JSON.
   package var text: [UInt8] {
     let format = source.format
     let color = format.color
@@ -168,7 +168,7 @@ package struct SessionRecord: Sendable {
   }
 }
 
-/// A JSON object of values that are JSON.
+/// Makes a JSON object. Each value is JSON text already.
 func object(_ members: [(key: StaticString, value: String)]) -> String {
   "{" + members.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
 }

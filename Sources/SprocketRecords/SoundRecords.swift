@@ -9,7 +9,6 @@ private enum Key {
   static let rate: StaticString = "rate"
   static let channels: StaticString = "channels"
   static let live: StaticString = "live"
-  static let clock: StaticString = "clock"
   static let blockSamples: StaticString = "block_samples"
   static let sample: StaticString = "sample"
   static let count: StaticString = "count"
@@ -35,12 +34,12 @@ package enum MicrophoneRecord {
     keys.add(Key.rate, "integer", "Hz, nominal")
     keys.add(Key.channels, "integer", "")
     keys.add(Key.live, "boolean", "sound did not wait")
-    keys.add(Key.clock, of: Timestamp.Clock.words, "of time_ns")
+    keys.add(FrameKey.clock, of: Timestamp.Clock.words, "of time_ns")
     keys.add(Key.blockSamples, "integer", "most samples in a block")
     return keys
   }()
 
-  /// As JSON.
+  /// The record as JSON.
   package static func text(_ source: AudioDescription, _ index: Int) -> [UInt8] {
     let format = source.format
     return Array(
@@ -48,11 +47,12 @@ package enum MicrophoneRecord {
         (Key.microphone, "\(index)"), (Key.name, quoted(source.name)),
         (Key.number, quoted(format.number.rawValue)), (Key.rate, "\(format.rate)"),
         (Key.channels, "\(format.channels)"), (Key.live, "\(source.isLive)"),
-        (Key.clock, quoted("\(source.clock.word)")), (Key.blockSamples, "\(source.blockSamples)"),
+        (FrameKey.clock, quoted("\(source.clock.word)")),
+        (Key.blockSamples, "\(source.blockSamples)"),
       ]).utf8)
   }
 
-  /// `nil` where it is none.
+  /// Reads a record; `nil` for invalid JSON or missing keys.
   package static func read(_ bytes: Span<UInt8>) -> ReplayMicrophone? {
     var (index, rate, channels) = (0, 0, 0)
     var (name, number): (String?, String?) = (nil, nil)
@@ -67,7 +67,7 @@ package enum MicrophoneRecord {
         case bytes.equals(Key.number, key): number = try json.string(bytes)
         case bytes.equals(Key.rate, key): rate = try json.integer(Int.self, bytes) ?? 0
         case bytes.equals(Key.channels, key): channels = try json.integer(Int.self, bytes) ?? 0
-        case bytes.equals(Key.clock, key): clock = try json.word(bytes)
+        case bytes.equals(FrameKey.clock, key): clock = try json.word(bytes)
         default: try json.skip(bytes)
         }
       }
@@ -177,7 +177,7 @@ package struct BlockRecord {
     try text.append(UInt8(ascii: "}"))
   }
 
-  /// `nil` where it is none.
+  /// Reads a record; `nil` for invalid JSON or missing keys.
   package static func read(_ bytes: Span<UInt8>) -> ReplayBlock? {
     var block = ReplayBlock()
     var known = 0

@@ -2,7 +2,7 @@ package import SprocketCore
 package import SprocketFiles
 package import SprocketMCAP
 
-/// Keys of a frame, which other records have, too.
+/// Keys that several kinds of records have.
 enum FrameKey {
   static let number: StaticString = "number"
   static let sequence: StaticString = "sequence"
@@ -39,7 +39,7 @@ package enum SourceRecord {
     return keys
   }()
 
-  /// Writes the record of a frame of which `count` bytes are in the file.
+  /// Writes a frame's record. `count` is the number of the frame's bytes that the file contains.
   package static func write(
     _ frame: borrowing FrameView, bytes count: Int, _ lookup: SettingsLookup,
     to text: inout TextBuffer
@@ -67,7 +67,7 @@ package enum SourceRecord {
       try text.append(key: FrameKey.fate)
       try text.append(verdict)
     }
-    // As many digits as give back every bit of a `Float` and of a `Double`: replays depend on it.
+    // 9 and 17 digits restore every bit of a `Float` and of a `Double`: replays depend on it.
     try text.append(record.inForce, digits: 9)
     try text.appendEvents(of: frame, lookup, digits: 17)
     try text.append(UInt8(ascii: "}"))

@@ -7,7 +7,7 @@ public struct TIFFDirectory: Sendable {
   /// Where it begins, in bytes.
   public let start: Int
   private let count: Int
-  /// The bytes end before its last field.
+  /// The file ends before the directory's last field.
   private let isCut: Bool
 
   /// The first directory; `nil` where `bytes` do not begin with a TIFF header and a directory.

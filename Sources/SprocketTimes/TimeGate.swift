@@ -43,6 +43,12 @@ public struct TimeGate: Sendable {
   /// Largest absolute value of a time that is given out, 146 years. Larger: sums and differences of two
   /// overflow.
   public static let limit: Int64 = 1 << 62 - 1
+
+  /// Limits a time to the range of the gate's output.
+  public static func bounded(_ time: Int128) -> Int64 {
+    Int64(min(max(time, -Int128(limit)), Int128(limit)))
+  }
+
   /// Latest time at which a file begins, 10 years below the limit: so much is left for what follows. Wall
   /// clocks get there in 2106.
   public static let latestStart: Int64 = limit - 3653 * 86_400 * second

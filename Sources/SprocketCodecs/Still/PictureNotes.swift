@@ -12,8 +12,9 @@ public struct PictureNotes: Sendable, Equatable {
   public var sensitivity: Int?
   /// EXIF's `UserComment`. Sprocket writes JSON into it (docs/stills.md).
   public var comment: String?
-  /// Of a TIFF; 1 elsewhere. `isCut`: the file ends before its last page.
+  /// Number of pages of a TIFF; 1 for other files.
   public var pageCount = 1
+  /// The file ends before its last page.
   public var isCut = false
 
   /// `nil` if the file has neither.

@@ -41,7 +41,7 @@ struct BatchExport {
         if code == 0, !command.quiet {
           Console.errors.say("\(done) of \(jobs.count): \(process.job.output)")
         }
-        // Notes of a file stand below it; of an error that all have, one is enough.
+        // Prints a file's notes below its line. Prints an error that several files have once.
         for line in process.lines where code == 0 || said.insert(line).inserted {
           Console.errors.say(code == 0 ? "  \(line.drop { $0 == " " })" : line)
         }

@@ -94,7 +94,7 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Prints errors alone.")
   var quiet = false
 
-  // Set by a batch alone.
+  // `BatchExport` alone sets this flag.
   @Flag(help: .private)
   var brief = false
 

@@ -139,7 +139,7 @@ struct FileEntry: Encodable, Sendable {
     }
   }
 
-  /// What a picture's own fields say. libavformat counts the first page alone.
+  /// Adds what a picture's own fields say, and its number of pages: libavformat counts one page only.
   mutating func add(_ notes: PictureNotes) {
     picture = Picture(notes)
     if notes.pageCount > 1, tracks.count == 1 { tracks[0].count = UInt64(notes.pageCount) }

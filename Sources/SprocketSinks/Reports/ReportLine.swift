@@ -109,7 +109,7 @@ extension TextTarget where Self: ~Copyable {
     try appendEvents(of: frame, line.changedSettings, digits: Digits.double)
   }
 
-  /// Appends what happened just before a frame that did not come by.
+  /// Appends the events of a lost frame.
   mutating func appendEvents(
     of lost: LostFrame, _ line: borrowing ReportLine
   ) throws(RunError) {

@@ -82,7 +82,7 @@ private func checkMovie(of times: [Int64], in container: MovieContainer, _ image
     expect(false, "a movie of the times \(times) cannot be opened")
     return
   }
-  // A picture lasts a tick of the divided scale at least: so many ticks is the next one late.
+  // Ticks by which the next picture is late: each picture lasts one tick of the divided scale or more.
   var late: Int64 = 0
   var index = 0
   while let packet = try? reader.nextPacket() {
