@@ -211,7 +211,7 @@ PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q $(PYTEST_OPTIO
 judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
 FILE_JUDGES := $(call judges,browser codecs disk* dump files movie* picture_files recording sound \
   sound_files still* times tracks)
-WAITING_JUDGES := $(call judges,articles camera_manager inputs install kills limits live_settings \
+WAITING_JUDGES := $(call judges,articles camera_manager hung_calls inputs install kills limits live_settings \
   on_demand power python reconfigure request_storm several share sound_dumps sound_kills stamps storms \
   top usage window)
 JUDGES_NEED = test-packages $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed

@@ -137,17 +137,15 @@ struct Runner {
     // All begin together, and end together.
     let isRecording = asked.contains { $0.desk.current != nil }
     for run in asked.isEmpty ? [runs[0]] : asked {
-      let current = run.desk.current
-      do throws(RunError) {
-        switch key {
-        case " ": _ = try run.desk.photo()
-        case "r" where !isRecording: _ = try run.desk.record()
-        case "r" where current != nil: _ = try run.desk.stop(current)
-        case "n" where current != nil || !isRecording: _ = try run.desk.next(current)
-        default: break
-        }
-      } catch {
-        run.voice.tell(refusal: error)
+      let (desk, current) = (run.desk, run.desk.current)
+      switch key {
+      case " ": run.makeFile { () throws(RunError) in _ = try desk.photo() }
+      case "r" where !isRecording: run.makeFile { () throws(RunError) in _ = try desk.record() }
+      case "r" where current != nil:
+        do throws(RunError) { _ = try desk.stop(current) } catch { run.voice.tell(refusal: error) }
+      case "n" where current != nil || !isRecording:
+        run.makeFile { () throws(RunError) in _ = try desk.next(current) }
+      default: break
       }
     }
   }
@@ -173,9 +171,7 @@ struct Runner {
       let size = fixed(Double(record.byteCount) / 1_048_576, 1)
       parts.append("recording \(record.path): \(record.counts[.delivered]) frames, \(size) MB")
     }
-    if let folder = run.folder, let free = FileCalls.freeByteCount(at: folder) {
-      parts.append("\(fixed(Double(free) / 1_073_741_824, 1)) GB free")
-    }
+    if let free = run.freeSpace?.sentence { parts.append(free) }
     if hasKeys {
       let keys =
         (desk.takesPhotos ? ["space photo"] : [])

@@ -1,5 +1,6 @@
 package import CSprocketSystem
 internal import Glibc
+internal import SprocketCore
 
 /// The system's calls that files are made with. What an interruption stops is done again; what takes
 /// a part is called until all is done. Each returns 0, or the `errno` of what failed.
@@ -120,13 +121,40 @@ package enum FileCalls {
   /// system does not tell. The corresponding C function is `fstatvfs`.
   package static func freeByteCount(_ descriptor: Int32) -> UInt64? {
     var status = statvfs()
-    return unsafe fstatvfs(descriptor, &status) == 0 ? freeByteCount(status) : nil
+    return unsafe fstatvfs(descriptor, &status) == 0
+      ? freeByteCount(blocks: status.f_bavail, of: status.f_blocks, size: status.f_frsize) : nil
   }
 
   /// Bytes of a file; `nil` if there is none. The corresponding C function is `stat`.
   package static func byteCount(at path: String) -> Int64? {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// The time of files now, as the kernel stamps them, in nanoseconds. The corresponding C function is
+  /// `clock_gettime`.
+  package static func now() -> Int64 {
+    var time = timespec()
+    _ = unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
+    return nanoseconds(time)
+  }
+
+  /// Whether a file was written or named at that time or later. False if there is none. The corresponding C
+  /// function is `fstatat`.
+  package static func hasChanged(
+    _ folder: Int32, _ name: UnsafePointer<CChar>, since time: Int64
+  ) -> Bool {
+    var status = stat()
+    return unsafe fstatat(folder, name, &status, 0) == 0 && nanoseconds(status.st_ctim) >= time
+  }
+
+  package static func hasChanged(_ path: String, since time: Int64) -> Bool {
+    unsafe hasChanged(AT_FDCWD, path, since: time)
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    let (whole, overflows) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? .max : whole.clampedSum(Int64(time.tv_nsec))
   }
 
   /// Removes a file, or an empty folder, if it is there. The corresponding C function is `remove`.
@@ -147,10 +175,14 @@ package enum FileCalls {
   /// The same for the file system of a path. The corresponding C function is `statvfs`.
   package static func freeByteCount(at path: String) -> UInt64? {
     var status = statvfs()
-    return unsafe statvfs(path, &status) == 0 ? freeByteCount(status) : nil
+    return unsafe statvfs(path, &status) == 0
+      ? freeByteCount(blocks: status.f_bavail, of: status.f_blocks, size: status.f_frsize) : nil
   }
 
-  private static func freeByteCount(_ status: statvfs) -> UInt64 {
-    UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  /// `nil` where a file system has more free blocks than blocks: some say so if they do not know, or if a
+  /// quota is exceeded.
+  package static func freeByteCount(blocks: UInt, of all: UInt, size: UInt) -> UInt64? {
+    let (bytes, overflows) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(size))
+    return overflows || blocks > all ? nil : bytes
   }
 }

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import numpy as np
+import PIL.Image
 import pytest
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
@@ -693,7 +694,7 @@ def test_unlike_photographs_are_one_film(tmp_path, options, size):
 def test_movies_among_photographs_are_named(tmp_path, ordinary):
     folder = tmp_path / "camera"
     folder.mkdir()
-    shutil.copy(DATA / "photos/china.jpg", folder)
+    PIL.Image.new("RGB", (64, 48), "grey").save(folder / "1.jpg")
     shutil.copy(ordinary, folder / "clip.mp4")
     result = sprocket("export", folder, tmp_path / "film.mp4")
     assert "1 movie in" in result.errors and "left out" in result.errors

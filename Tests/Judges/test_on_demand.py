@@ -658,3 +658,57 @@ def test_a_script_that_makes_no_sense_is_refused(tmp_path, line, sentence):
                       check=False)
     assert result.returncode == 2 and sentence in one_sentence(result.errors)
     assert [path.name for path in tmp_path.iterdir()] == ["script"]
+
+
+def test_what_waits_for_its_frame_is_cancelled(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        first = client.ask("record")["recording"]
+        later = client.ask("next", path=str(tmp_path / "later.mov"), at_frame=1 << 40)
+        assert later["recording"] == first
+        change = client.ask("photo", frames=2, at_frame=1 << 40)
+        assert not change["ok"], "this run takes no photographs"
+        assert client.ask("cancel", id=later["id"]) == {"ok": True}
+        again = client.ask("cancel", id=later["id"])
+        assert not again["ok"] and "taken effect" in again["error"]
+        assert not (tmp_path / "later.partial.mov").exists()
+        # The name is free again.
+        assert client.ask("next", path=str(tmp_path / "later.mov"))["ok"]
+        client.wait(3)
+        finish(client, process)
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    assert [record["path"].split("/")[-1] for record in records if record["bytes"]] == [
+        "take-1.mov", "later.mov"]
+    assert sum(frame_count(tmp_path / name) for name in ("take-1.mov", "later.mov")) == sum(
+        record["frames"]["delivered"] for record in records)
+
+
+def test_one_client_fills_no_port(tmp_path):
+    with asked_run(tmp_path, "--stage", "meter") as (client, process):
+        other = Client(tmp_path / "control")
+        first = other.ask("record")["recording"]
+        answers = [client.ask("set", stage="meter", settings={"mode": "spot"}, at_frame=1 << 62)
+                   for _ in range(70)]
+        assert sum(answer["ok"] for answer in answers) == 64
+        assert "64 requests of yours" in answers[-1]["error"]
+        # Others ask as before, and a stop is refused to nobody.
+        assert other.ask("next")["ok"] and client.ask("stop", recording=first)["ok"]
+        other.close()
+        finish(client, process)
+
+
+def test_a_name_whose_file_could_not_be_made_is_free(tmp_path):
+    with asked_run(tmp_path, record="take.mov") as (client, process):
+        missing = tmp_path / "missing" / "x.mov"
+        first = client.ask("record")["recording"]
+        assert not client.ask("next", path=str(missing))["ok"]
+        missing.parent.mkdir()
+        assert client.ask("next", path=str(missing))["ok"]
+        client.wait(3)
+        assert client.ask("stop", recording=first)["ok"]
+        # A recording that never has a frame leaves its name.
+        later = client.ask("record", path=str(tmp_path / "y.mov"), at_frame=1 << 40)["recording"]
+        assert client.ask("stop", recording=later)["ok"]
+        wait_for(lambda: client.ask("record", path=str(tmp_path / "y.mov"))["ok"])
+        client.wait(3)
+        finish(client, process)
+    assert frame_count(missing) > 0 and frame_count(tmp_path / "y.mov") > 0

@@ -401,3 +401,20 @@ def test_the_sharpest_are_files_of_any_kind(ending, tmp_path):
         period = [score for number, score in enumerate(scores)
                   if number * 1000 // 30 // 700 == said["frame"] * 1000 // 30 // 700]
         assert said["focus_score"] == pytest.approx(max(period), abs=1e-6)
+
+
+def test_no_still_of_a_run_replaces_another(tmp_path):
+    # Two and more frames in each millisecond have the same time in their names.
+    movie = tmp_path / "fast.mov"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x48:rate=4000",
+                    "-frames:v", "24", "-c:v", "png", movie], check=True)
+    for overwrite in ([], ["--overwrite"]):
+        folder = tmp_path / f"s{len(overwrite)}"
+        sprocket("run", "--source", f"file:{movie}", "--stills", folder / "{time}.jpg", *overwrite)
+        names = {path.name for path in files(folder)}
+        assert len(names) == 24 and "000000-000.jpg" in names and "000000-000-2.jpg" in names
+    # An earlier run's are replaced where that is wished, and left where not.
+    sprocket("run", "--source", f"file:{movie}", "--stills", tmp_path / "s0" / "{time}.jpg")
+    assert len(files(tmp_path / "s0")) == 48
+    sprocket("run", "--source", f"file:{movie}", "--stills", tmp_path / "s1" / "{time}.jpg", "--overwrite")
+    assert len(files(tmp_path / "s1")) == 24

@@ -25,6 +25,22 @@ struct PreRollTests {
     expectFalse(result.records.contains { $0.reason == .refused })
   }
 
+  /// While the recording catches up, a frame comes that is larger than the memory.
+  @Test func aFrameLargerThanTheMemoryCostsNoOther() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(30), bytes: 1000)
+    sink.heldBytes = { $0 == 10 ? 5000 : 100 }
+    let result = try run(
+      asker,
+      .frames(0..<10) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(10..<20)
+        + [.call { asker.stop() }] + .frames(20..<25), sinks: [sink], tick: 1_000_000)
+    expectEqual(sink.contents, [Array(0..<20)])
+    let record = try #require(result.records.first)
+    expectEqual(record.counts[.delivered], 20)
+    expectEqual(record.counts.sum, 20)
+    expectFalse(sink.isTorn)
+  }
+
   @Test func lostFramesDoNotGrowTheHistory() throws {
     let history = try PacketHistory(PreRoll(.milliseconds(10), bytes: 1 << 20))
     var record = FrameRecord()

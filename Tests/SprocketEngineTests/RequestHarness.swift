@@ -63,6 +63,8 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   var writeDelay: (UInt64) -> UInt32 = { _ in 0 }
   /// Microseconds that keeping a frame takes.
   var heldDelay: (UInt64) -> UInt32 = { _ in 0 }
+  /// Bytes of a frame that is kept.
+  var heldBytes: (UInt64) -> Int = { _ in 100 }
   /// Kept frames that were written between two that were kept.
   var mostWritesInARow = 0
   private var writesInARow = 0
@@ -120,14 +122,14 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     if delay > 0 { usleep(delay) }
     // 100 bytes, so that a small memory is full soon.
     let byte = usesPacker ? frame.packed[0] : frame.view.luma()[row: 0][0]
-    body([UInt8](repeating: byte, count: 100).span)
+    body([UInt8](repeating: byte, count: heldBytes(frame.record.number)).span)
   }
 
   func write(held: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     for index in held.indices where held[index] != UInt8(truncatingIfNeeded: record.sequence) {
       isTorn = true
     }
-    if held.count != 100 { isTorn = true }
+    if held.count != heldBytes(record.number) { isTorn = true }
     writesInARow += 1
     mostWritesInARow = max(mostWritesInARow, writesInARow)
     try write(record, byte: held[0])
@@ -188,6 +190,7 @@ final class Asker: @unchecked Sendable {
   var engine: Engine?
   var ids: [RecordingID] = []
   var errors: [RunError] = []
+  var waiting: [RequestID] = []
 
   func ask(_ requests: Request..., at moment: Moment = .now) {
     do throws(RunError) {
@@ -195,6 +198,27 @@ final class Asker: @unchecked Sendable {
     } catch {
       errors.append(error)
     }
+  }
+
+  /// Asks for requests that may be withdrawn, by their places in `waiting`.
+  func wait(_ requests: Request..., at moment: Moment) {
+    keep { engine throws(RunError) in try engine.ask(requests, at: moment, by: .client(1)).id }
+  }
+
+  /// Asks for another `value` of the stage `addvalue`.
+  func set(_ value: String, at moment: Moment, by holder: RequestHolder = .client(1)) {
+    keep { engine throws(RunError) in
+      try engine.set("addvalue", ["value": value], at: moment, by: holder)
+    }
+  }
+
+  func withdraw(_ place: Int) {
+    do throws(RunError) { try engine?.withdraw(waiting[place]) } catch { errors.append(error) }
+  }
+
+  private func keep(_ body: (Engine) throws(RunError) -> RequestID) {
+    guard let engine else { return }
+    do throws(RunError) { waiting.append(try body(engine)) } catch { errors.append(error) }
   }
 
   /// Asks to end the latest recording, or that number of it in the order asked.

@@ -225,7 +225,7 @@ private struct RequestStorm {
       let mine = records.filter { $0.sink == sink.name }
       if mine.contains(where: { $0.reason == nil }) { found.append("a recording has no end") }
       for record in mine {
-        guard let file = files.first(where: { $0.path == record.path }) else {
+        guard let file = files.last(where: { $0.path == record.path }) else {
           found.append("no file \(record.path)")
           continue
         }

@@ -7,9 +7,10 @@ struct AskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
-      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE..., \
+      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], cancel ID, control NAME=VALUE..., \
       set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, events, quit. N is a \
-      recording's number; without it, the latest is meant. Events are printed until the run ends.
+      recording's number; without it, the latest is meant. ID is from the answer to a request that \
+      waits for its frame. Events are printed until the run ends.
       Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \
       the whole chain, empty for none; attach and detach, once for each sink.
       """)
@@ -50,7 +51,7 @@ struct AskCommand: ParsableCommand {
   private struct Line: Encodable {
     let request: String
     var path, name, value, stage: String?
-    var recording, frames: UInt64?
+    var recording, frames, id: UInt64?
     var settings, controls: [String: String]?
     var source, format, size: String?
     var rate: Double?
@@ -58,7 +59,7 @@ struct AskCommand: ParsableCommand {
     var stages, attach, detach: [String]?
 
     enum CodingKeys: String, CodingKey {
-      case request, path, name, value, stage, recording, frames, settings, controls
+      case request, path, name, value, stage, recording, frames, id, settings, controls
       case source, format, size, rate, stages, attach, detach
       case sourceSettings = "source_settings"
     }
@@ -149,6 +150,7 @@ struct AskCommand: ParsableCommand {
     case (_, nil): break
     case ("record", let path?), ("next", let path?): line.path = absolutePath(path)
     case ("stop", let text?): line.recording = try number(text, "a recording's number")
+    case ("cancel", let text?): line.id = try number(text, "a request's id")
     case ("photo", let text?): line.frames = try number(text, "a number of frames")
     case ("set", let text?):
       guard let colon = text.firstIndex(of: ":") else {

@@ -21,6 +21,7 @@ final class ControlSocket: Sendable {
 
   private struct Client {
     let descriptor: Int32
+    let holder: RequestHolder
     var input: [UInt8] = []
     var output: [UInt8] = []
     /// The events that the client was told of; `nil` if it did not ask for them.
@@ -57,10 +58,14 @@ final class ControlSocket: Sendable {
     folder.withLock { $0 = RunFolder.add(identity, path: path) }
   }
 
-  /// Sends the last answers and events, for half a second at most, and removes the socket and its entry.
+  /// Sends the last answers and events, and removes the socket and its entry, for half a second at most: a
+  /// folder that hangs must not stop the program's end.
   func finish() {
     isEnding.store(true, ordering: .releasing)
     _ = work.withLock { $0 }?.wait(for: .milliseconds(500))
+  }
+
+  private func removeNames() {
     if let identity = socket.identity, let folder = folder.withLock({ $0.take() }) {
       RunFolder.remove(identity, from: folder)
     }
@@ -71,13 +76,14 @@ final class ControlSocket: Sendable {
 
   private func serve() {
     var clients: [Client] = []
+    var clientCount: UInt64 = 0
     var isOver = false
     var canAccept = true
     while !isOver {
       // Read before the events, so that clients get those of the run's end, too.
       isOver = isEnding.load(ordering: .acquiring)
       wait(for: clients, listens: canAccept)
-      canAccept = accept(&clients)
+      canAccept = accept(&clients, &clientCount)
       for index in clients.indices {
         answer(&clients[index])
         receive(&clients[index])
@@ -91,6 +97,7 @@ final class ControlSocket: Sendable {
       }
     }
     for client in clients { close(client.descriptor) }
+    removeNames()
   }
 
   /// The corresponding C function is `poll`.
@@ -110,7 +117,7 @@ final class ControlSocket: Sendable {
   /// Accepts clients. Refuses those of other users, as the socket's mode does, and those beyond
   /// `mostClients`. Returns false if clients may wait that cannot be accepted now. The corresponding C
   /// function is `accept`.
-  private func accept(_ clients: inout [Client]) -> Bool {
+  private func accept(_ clients: inout [Client], _ clientCount: inout UInt64) -> Bool {
     while true {
       let accepted = Glibc.accept(socket.descriptor, nil, nil)
       guard accepted >= 0 else { return errno == EAGAIN }
@@ -122,7 +129,8 @@ final class ControlSocket: Sendable {
         close(accepted)
         continue
       }
-      clients.append(Client(descriptor: accepted))
+      clientCount += 1
+      clients.append(Client(descriptor: accepted, holder: .client(clientCount)))
     }
   }
 
@@ -158,7 +166,7 @@ final class ControlSocket: Sendable {
       let line = Array(client.input[..<end])
       client.input.removeFirst(end + 1)
       guard isReading(&client) else { return }
-      switch answerer.outcome(line) {
+      switch answerer.outcome(line, of: client.holder) {
       case .answer(let text): client.output += Array(text.utf8)
       case .events(let text):
         client.output += Array(text.utf8)

@@ -15,73 +15,13 @@ struct RequestAnswerer: Sendable {
     self.socket = socket
   }
 
-  /// A request with the keys of all requests; `known` says which of them each request takes.
-  private struct Request: Decodable {
-    let request: String
-    let path: String?
-    let sink: String?
-    let frames: UInt64?
-    let recording: UInt64?
-    let name: String?
-    let value: SettingValue?
-    let stage: String?
-    let settings, controls: [String: SettingValue]?
-    let source, format, size: String?
-    let sourceSettings: [String: SettingValue]?
-    let rate: Double?
-    let stages, attach, detach: [String]?
-    let frame: UInt64?
-    let seconds: Double?
-
-    enum CodingKeys: String, CodingKey {
-      case request, path, sink, frames, recording, name, value, stage, settings, controls
-      case source, format, size, rate, stages, attach, detach
-      case sourceSettings = "source_settings"
-      case frame = "at_frame"
-      case seconds = "at_s"
-    }
-
-    /// Keys of each request, beside `request`.
-    static let known: [String: Set<String>] = [
-      "record": ["path", "sink", "frames", "at_frame", "at_s"],
-      "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
-      "next": ["recording", "path", "at_frame", "at_s"],
-      "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value", "controls"],
-      "reconfigure": [
-        "source", "source_settings", "format", "size", "rate", "stages", "attach", "detach",
-      ], "status": [], "recordings": [], "events": [], "quit": [],
-    ]
-
-    /// Whether the answer may take long.
-    var isSlow: Bool { request == "reconfigure" || request == "control" }
-
-    var change: RunParts.Texts {
-      RunParts.Texts(
-        source: source, sourceSettings: sourceSettings?.mapValues(\.text), format: format,
-        size: size,
-        rate: rate, stages: stages, attached: attach ?? [], detached: detach ?? [])
-    }
-
-    var moment: Moment {
-      get throws(RunError) {
-        if frame != nil, seconds != nil {
-          throw RunError(.usage, "at_frame and at_s are two ways to say when; give one of them")
-        }
-        if let frame { return .frame(frame) }
-        guard let seconds else { return .now }
-        guard seconds >= 0, seconds < 1e9 else {
-          throw RunError(.usage, "at_s is seconds from 0 to 1e9")
-        }
-        return .time(.nanoseconds(Int64(seconds * 1e9)))
-      }
-    }
-  }
-
-  private struct Answer: Encodable {
+  fileprivate struct Answer: Encodable {
     var ok: Bool? = true
     var error: String?
     var note: String?
     var recording: UInt64?
+    /// Of a request that waits for its frame, and can be cancelled.
+    var id: UInt64?
     var status: StatusDocument?
     var recordings: [RecordingDocument]?
     var event: String?
@@ -103,20 +43,20 @@ struct RequestAnswerer: Sendable {
     case work(() -> String)
   }
 
-  func outcome(_ line: [UInt8]) -> Outcome {
+  func outcome(_ line: [UInt8], of client: RequestHolder) -> Outcome {
     do throws(RunError) {
       let request = try parse(line)
-      if request.isSlow { return .work { answerText(request) } }
+      if request.isSlow { return .work { answerText(request, client) } }
       return request.request == "events"
-        ? .events(answerText(request)) : .answer(answerText(request))
+        ? .events(answerText(request, client)) : .answer(answerText(request, client))
     } catch {
       return .answer(refusal(error.told))
     }
   }
 
-  private func answerText(_ request: Request) -> String {
+  private func answerText(_ request: Request, _ client: RequestHolder) -> String {
     do throws(RunError) {
-      return text(try answer(request))
+      return text(try answer(request, client))
     } catch {
       return refusal(error.told)
     }
@@ -136,7 +76,7 @@ struct RequestAnswerer: Sendable {
         .usage,
         "`\(request.request)` has no moment; a script has \(known), each with at_frame or at_s")
     }
-    _ = try answer(request)
+    _ = try answer(request, .program)
   }
 
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
@@ -171,52 +111,26 @@ struct RequestAnswerer: Sendable {
   /// The event of the run's end.
   func end() -> String { text(Answer(ok: nil, event: "end")) }
 
-  private func parse(_ line: [UInt8]) throws(RunError) -> Request {
-    guard line.count < 1 << 16, let text = String(validating: line, as: UTF8.self) else {
-      throw RunError(.usage, "a request is one line of UTF-8 text")
-    }
-    let data = Data(text.utf8)
-    guard let keys = try? JSONDecoder().decode([String: Ignored].self, from: data) else {
-      throw RunError(
-        .usage, "a request is a JSON object in one line, such as {\"request\":\"status\"}")
-    }
-    guard let request = try? JSONDecoder().decode(Request.self, from: data) else {
-      throw RunError(
-        .usage,
-        "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
-          + "number, and so is rate; settings, controls and source_settings are objects of values by name; "
-          + "stages, "
-          + "attach and detach are lists of texts; all others are texts")
-    }
-    guard let known = Request.known[request.request] else {
-      throw RunError(
-        .usage,
-        "there is no request `\(request.request)`; "
-          + knownNames(Request.known.keys.sorted(), near: request.request))
-    }
-    if let unknown = keys.keys.sorted().first(where: { $0 != "request" && !known.contains($0) }) {
-      throw RunError(
-        .usage,
-        "`\(request.request)` has no `\(unknown)`"
-          + (known.isEmpty ? "" : "; " + knownNames(known.sorted(), near: unknown, "it has")))
-    }
-    return request
-  }
-
-  private func answer(_ request: Request) throws(RunError) -> Answer {
+  private func answer(
+    _ request: Request, _ client: RequestHolder
+  ) throws(RunError) -> Answer {
     let id = request.recording.map { RecordingID($0) }
+    let time = AskedTime(moment: try request.moment, holder: client)
     switch request.request {
     case "record":
-      let id = try desk.record(
-        path: request.path, frames: request.frames, sink: request.sink, at: request.moment)
-      return Answer(recording: id.number)
+      return Answer(
+        asked: try desk.record(
+          path: request.path, frames: request.frames, sink: request.sink, time), time)
     case "photo":
-      return Answer(
-        recording: try desk.photo(frames: request.frames ?? 1, at: request.moment).number)
-    case "next":
-      return Answer(
-        recording: try desk.next(id, path: request.path, at: request.moment).number)
-    case "stop": return Answer(recording: try desk.stop(id, at: request.moment).number)
+      return Answer(asked: try desk.photo(frames: request.frames ?? 1, time), time)
+    case "next": return Answer(asked: try desk.next(id, path: request.path, time), time)
+    case "stop": return Answer(asked: try desk.stop(id, time), time)
+    case "cancel":
+      guard let id = request.id else {
+        throw RunError(.usage, "`cancel` has the `id` from the answer to the request")
+      }
+      try desk.engine.withdraw(RequestID(id))
+      return Answer()
     case "control":
       var wishes = request.controls?.mapValues(\.text) ?? [:]
       if let name = request.name, let value = request.value {
@@ -236,8 +150,9 @@ struct RequestAnswerer: Sendable {
       guard let stage = request.stage, let settings = request.settings else {
         throw RunError(.usage, "`set` has a stage and its settings")
       }
-      try desk.engine.set(stage, settings.mapValues(\.text), at: request.moment)
-      return Answer()
+      let id = try desk.engine.set(
+        stage, settings.mapValues(\.text), at: time.moment, by: client)
+      return Answer(id: time.moment == .now ? nil : id.number)
     case "reconfigure":
       try desk.reconfigure(request.change)
       return Answer()
@@ -259,21 +174,9 @@ struct RequestAnswerer: Sendable {
   }
 }
 
-/// The value of a setting: a text, a number, true or false.
-private struct SettingValue: Decodable {
-  let text: String
-
-  init(from decoder: any Decoder) throws {
-    let value = try decoder.singleValueContainer()
-    if let flag = try? value.decode(Bool.self) {
-      text = flag.settingText
-    } else if let number = try? value.decode(Double.self) {
-      text = number.settingText
-    } else {
-      text = try value.decode(String.self)
-    }
+extension RequestAnswerer.Answer {
+  fileprivate init(asked: AskedRequests, _ time: AskedTime) {
+    self.init(
+      recording: asked.recordings.first?.number, id: time.moment == .now ? nil : asked.id.number)
   }
 }
-
-/// Any JSON value.
-private struct Ignored: Decodable { init(from decoder: any Decoder) {} }

@@ -26,38 +26,42 @@ final class RequestDesk: Sendable {
   /// The movie that goes on until it is stopped.
   var current: RecordingID? { movie.flatMap { engine.openRecording(of: $0) } }
 
-  /// Photographs the next frames.
-  func photo(frames: UInt64 = 1, at moment: Moment = .now) throws(RunError) -> RecordingID {
+  /// Photographs frames.
+  func photo(frames: UInt64 = 1, _ time: AskedTime = AskedTime()) throws(RunError) -> AskedRequests
+  {
     guard let photos else {
       throw RunError(
         .usage, "this run takes no photographs; start it with --stills FOLDER and --on-demand")
     }
-    return try engine.ask([.record(sink: photos, frames: frames)], at: moment)[0]
+    return try engine.ask([.record(sink: photos, frames: frames)], time)
   }
 
   /// Starts a recording.
   func record(
-    path: String? = nil, frames: UInt64? = nil, sink: String? = nil, at moment: Moment = .now
-  ) throws(RunError) -> RecordingID {
+    path: String? = nil, frames: UInt64? = nil, sink: String? = nil,
+    _ time: AskedTime = AskedTime()
+  ) throws(RunError) -> AskedRequests {
     guard let name = sink ?? movie else {
       throw RunError(
         .usage, "this run records no movies; start it with --movie PATH and --on-demand")
     }
-    let id = try engine.ask([.record(sink: name, path: path, frames: frames)], at: moment)[0]
-    latest.withLock { $0 = id }
-    return id
+    let asked = try engine.ask([.record(sink: name, path: path, frames: frames)], time)
+    latest.withLock { $0 = asked.recordings.first }
+    return asked
   }
 
   /// Continues a recording in its next file.
   func next(
-    _ id: RecordingID? = nil, path: String? = nil, at moment: Moment = .now
-  ) throws(RunError) -> RecordingID {
-    try engine.ask([.next(try known(id), path: path)], at: moment)[0]
+    _ id: RecordingID? = nil, path: String? = nil, _ time: AskedTime = AskedTime()
+  ) throws(RunError) -> AskedRequests {
+    try engine.ask([.next(try known(id), path: path)], time)
   }
 
   /// Ends a recording.
-  func stop(_ id: RecordingID? = nil, at moment: Moment = .now) throws(RunError) -> RecordingID {
-    try engine.ask([.stop(try known(id))], at: moment)[0]
+  func stop(
+    _ id: RecordingID? = nil, _ time: AskedTime = AskedTime()
+  ) throws(RunError) -> AskedRequests {
+    try engine.ask([.stop(try known(id))], time)
   }
 
   /// Changes source, stages and sinks. Waits until the change holds.
@@ -88,6 +92,20 @@ final class RequestDesk: Sendable {
       throw RunError(.usage, "no recording is under way; start one first")
     }
     return id
+  }
+}
+
+/// From when on a request holds, and who asks.
+struct AskedTime {
+  var moment = Moment.now
+  var holder = RequestHolder.program
+}
+
+extension Engine {
+  fileprivate func ask(
+    _ requests: [Request], _ time: AskedTime
+  ) throws(RunError) -> AskedRequests {
+    try ask(requests, at: time.moment, by: time.holder)
   }
 }
 

@@ -70,7 +70,9 @@ extension TriggeredRecording.State {
         return
       }
       // Makes no request if a user has started a recording.
-      if desk.current == nil { recording = try desk.record(at: .frame(record.number)) }
+      if desk.current == nil {
+        recording = try desk.record(AskedTime(moment: .frame(record.number))).recordings.first
+      }
     } else if let recording, isPast(lastTrue, record, keep) {
       self.recording = nil
       // An error only means that the recording has just ended by itself.

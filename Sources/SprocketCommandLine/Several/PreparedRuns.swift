@@ -16,8 +16,10 @@ final class PreparedRun {
   let endsWithRecording: Bool
   /// What the options set for all sources.
   private let limits: (frames: UInt64?, duration: Duration?)
-  /// The status line shows the free space of this folder's disk; `nil` for none.
-  let folder: String?
+  /// For the status line; `nil` where no movie is recorded.
+  let freeSpace: FreeSpace?
+  /// A request of a key or signal that makes a file.
+  private var request: BackgroundWork<Void>?
 
   init(
     label: String?, _ command: RunCommand, _ desk: RequestDesk, digest: ChecksumSink?,
@@ -33,7 +35,29 @@ final class PreparedRun {
     frameLimit = command.knownFrames(desk.engine)
     limits = (command.frames, command.duration)
     endsWithRecording = command.recording.recordsAtOnce
-    folder = command.recording.movieFolder
+    freeSpace = command.recording.movieFolder.map { FreeSpace($0) }
+  }
+
+  /// Longest wait for a file that a key asks for. Larger: on slow disks the next key finds it made, and
+  /// signals wait longer.
+  private static let patience = Duration.milliseconds(200)
+
+  /// Makes a request that makes a file, on a thread of its own: a disk that hangs must not stop the thread
+  /// that takes signals. One at a time.
+  func makeFile(_ ask: @escaping () throws(RunError) -> Void) {
+    if let request, !request.wait(for: .zero) {
+      return voice.tell(
+        refusal: RunError(.failed, "the disk has not answered to the request before; look at it"))
+    }
+    do throws(RunError) {
+      let work = try BackgroundWork("request") { [voice] in
+        do throws(RunError) { try ask() } catch { voice.tell(refusal: error) }
+      }
+      request = work
+      _ = work.wait(for: Self.patience)
+    } catch {
+      voice.tell(refusal: error)
+    }
   }
 
   var isOver: Bool { engine.wait(for: .zero) }

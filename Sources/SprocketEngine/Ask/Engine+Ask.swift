@@ -14,7 +14,30 @@ extension Engine {
   @discardableResult
   public func ask(_ requests: [Request], at moment: Moment = .now) throws(RunError) -> [RecordingID]
   {
-    try recordings.ask(requests, at: moment)
+    try ask(requests, at: moment, by: .program).recordings
+  }
+
+  /// The same for one of several holders, each of whom may have so many requests waiting. The answer has a
+  /// number by which the requests can be withdrawn while they wait for their frame.
+  ///
+  /// A stop is never refused because others wait: each recording has a place for one at the next frame, and
+  /// for one at a later frame.
+  public func ask(
+    _ requests: [Request], at moment: Moment, by holder: RequestHolder
+  ) throws(RunError) -> AskedRequests {
+    try recordings.ask(requests, at: moment, by: holder)
+  }
+
+  /// Takes back requests that were asked together and wait for their frame: a recording does not begin, the
+  /// file of a `next` is removed, a stop is forgotten, settings stay. Throws if they have taken effect, or if
+  /// there are none of that number. May be called from any thread; waits for no frame.
+  public func withdraw(_ id: RequestID) throws(RunError) {
+    let (unused, settings) = try recordings.withdraw(id)
+    if let settings { shared.settings.remove(settings) }
+    for job in unused {
+      job.record.reason = .asked
+      finisher?.add(job)
+    }
   }
 
   /// Makes recordings one after the other, each with controls of the source of its own: a bracket of
@@ -87,11 +110,19 @@ extension Engine {
   public func set(
     _ stage: String, _ values: [String: String], at moment: Moment = .now
   ) throws(RunError) {
-    let changed = ChangedSettings(stage: stage, values: values)
-    let request = try shared.settings.add(changed)
-    guard shared.port.add(RequestPort.Entry(settings: request, moment: moment)) else {
+    _ = try set(stage, values, at: moment, by: .program)
+  }
+
+  /// The same for one of several holders. The number that it returns takes the change back while it waits.
+  public func set(
+    _ stage: String, _ values: [String: String], at moment: Moment, by holder: RequestHolder
+  ) throws(RunError) -> RequestID {
+    let request = try shared.settings.add(ChangedSettings(stage: stage, values: values))
+    do throws(RunError) {
+      return try recordings.add(request, at: moment, by: holder)
+    } catch {
       shared.settings.remove(request)
-      throw shared.port.refusal
+      throw error
     }
   }
 

@@ -4,7 +4,7 @@ internal import SprocketCore
 ///
 /// Keeps of the contract of requests:
 /// - A11: completing a file does not delay the frames of the next one. The queue holds at most
-///   `RecordingList.capacity` files. At the run's end the finisher has a limited time; files that still wait
+///   `RecordingBook.capacity` files. At the run's end the finisher has a limited time; files that still wait
 ///   then keep their partial names. A file that is being completed then may still get its name, but its
 ///   frames count as lost.
 final class Finisher: Sendable {

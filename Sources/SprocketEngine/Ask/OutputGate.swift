@@ -21,8 +21,6 @@ struct OutputGate: Hashable {
   private var wanted: UInt64 = 0
   /// The part of `StampedOutput.returned` that was taken into account.
   private var seenReturns: UInt64 = 0
-  /// Recordings that were stopped before they began.
-  private var cancelled: Set<RecordingID> = []
   /// Whether recordings need the next frame, as the latest stamp told the sink.
   private var isOpen = false
   /// A sink with a pre-roll gets every frame (A14).
@@ -37,7 +35,6 @@ struct OutputGate: Hashable {
   mutating func apply(_ change: RequestPort.Change) -> Stamp.Step? {
     switch change {
     case .begin(let id, let frames):
-      if cancelled.remove(id) != nil { return nil }
       guard open == nil, frames != nil || counting.isEmpty else { return stamp(.refuse, id) }
       if let frames {
         counting.insert(id)
@@ -47,12 +44,9 @@ struct OutputGate: Hashable {
       }
       isOpen = true
       return stamp(.begin, id)
-    case .next(let id):
-      return stamp(.next, id)
+    case .next(_, let file):
+      return Stamp.Step(kind: .next, file: file, isAdmitting: isAdmitting)
     case .end(let id):
-      if !end(id) { cancelled.insert(id) }
-      return stamp(.end, id)
-    case .cancel(let id):
       _ = end(id)
       return stamp(.end, id)
     case .ended(let id):

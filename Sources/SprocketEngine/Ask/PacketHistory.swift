@@ -76,9 +76,8 @@ final class PacketHistory {
     return time
   }
 
-  /// Whether `count` bytes can be kept without dropping a frame. True for more bytes than ever fit: dropping
-  /// frames would not help.
-  func hasRoom(for count: Int) -> Bool { keptBytes + count <= capacity || count > capacity }
+  /// Whether `count` bytes can be kept without dropping a frame.
+  func hasRoom(for count: Int) -> Bool { keptBytes + count <= capacity }
 
   /// Keeps a frame's bytes. Returns how many frames were dropped for it; the frame itself is among them if it
   /// is larger than the memory. With `forgets`, frames that are too old are dropped as well.

@@ -5,8 +5,9 @@ internal import SprocketCore
 /// Unchecked: one thread uses it at a time.
 final class RecordingJob: @unchecked Sendable {
   let file: any RecordingFile
+  /// What was ordered: its place, and its recording.
+  let order: RecordingBook.Order
   var record: RecordingRecord
-  let sink: Int
   /// The recording ends after so many frames.
   let frames: UInt64?
   /// The frame that was asked for, which may be a past one.
@@ -16,19 +17,16 @@ final class RecordingJob: @unchecked Sendable {
   var durable: UInt64 = 0
   /// A write failed, so the file is not finished.
   var hasFailed = false
-  /// Whether it is a further file of a recording, and not the first.
-  let isPart: Bool
   /// Whether its record was stored. Used under the list's lock.
   var isAnswered = false
 
-  init(
-    _ file: any RecordingFile, id: RecordingID, sink: (index: Int, name: String), frames: UInt64?,
-    isPart: Bool
-  ) {
-    self.isPart = isPart
+  /// The sink's number in the run.
+  var sink: Int { order.owner.sink }
+
+  init(_ file: any RecordingFile, _ order: RecordingBook.Order, frames: UInt64?) {
     self.file = file
-    record = RecordingRecord(id: id, sink: sink.name, path: file.path)
-    self.sink = sink.index
+    self.order = order
     self.frames = frames
+    record = RecordingRecord(id: order.recording, sink: order.owner.name, path: file.path)
   }
 }

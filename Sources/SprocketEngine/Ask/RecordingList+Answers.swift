@@ -5,21 +5,21 @@ internal import Synchronization
 extension RecordingList {
   /// Whether a recording was asked for, has not ended, and was not asked to end.
   func isUnderWay(_ id: RecordingID) -> Bool {
-    state.withLock { !$0.ending.contains(id) && $0.sink(recording: id) != nil }
+    state.withLock { $0.book.recording(id)?.isEnding == false }
   }
 
   /// The recording without a count of frames that is under way at the sink of that name; `nil` if there is
   /// none.
   func open(_ name: String) -> RecordingID? {
     state.withLock { state in
-      let sink = state.outputs.first { $0.value.name == name }?.key
-      return sink.flatMap { state.current($0).first { !$0.counts }?.id }
+      let sink = state.book.sinks.first { $0.value.name == name }?.key
+      return sink.flatMap { state.book.current($0).first { !$0.counts }?.id }
     }
   }
 
   /// Why a recording ended; `nil` if it goes on, or ended long ago.
   func reason(_ id: RecordingID) -> RecordingEnd? {
-    state.withLock { $0.reasons.last { $0.id == id }?.reason }
+    state.withLock { $0.book.reason(id) }
   }
 
   /// Number of files that have ended so far, and the records of those after the first `count` that are still
@@ -50,17 +50,5 @@ extension RecordingList {
       }
       return state.records + completing + current
     }
-  }
-}
-
-extension RecordingList.State {
-  /// The sink of a recording that has not ended.
-  func sink(recording id: RecordingID) -> Int? {
-    outputs.first { $0.value.underWay.contains { $0.id == id } }?.key
-  }
-
-  /// A sink's recordings that have begun, or begin at the next frame, without those that end there.
-  func current(_ sink: Int) -> [RecordingList.UnderWay] {
-    outputs[sink]?.underWay.filter { !ending.contains($0.id) && !$0.isLater } ?? []
   }
 }

@@ -3,8 +3,10 @@ internal import SprocketCore
 // For the caller of `ask`.
 extension RecordingList {
   /// Takes places for files, makes the files, and adds one entry to the port: for all of the requests, or
-  /// for none. Returns the recording of each request.
-  func ask(_ requests: [Request], at moment: Moment) throws(RunError) -> [RecordingID] {
+  /// for none.
+  func ask(
+    _ requests: [Request], at moment: Moment, by holder: RequestHolder
+  ) throws(RunError) -> AskedRequests {
     var jobs: [Job?] = []
     do throws(RunError) {
       guard requests.count <= RequestPort.mostTogether else {
@@ -12,7 +14,7 @@ extension RecordingList {
       }
       let isAlone = requests.count == 1 && moment == .now
       for request in requests { jobs.append(try prepare(request, isAlone: isAlone)) }
-      return try add(requests, jobs, moment) { RequestPort.Entry(steps: $1, moment: moment) }
+      return try add(requests, jobs, moment, holder)
     } catch {
       abandon(jobs)
       throw error
@@ -25,42 +27,70 @@ extension RecordingList {
     _ make: ([[RecordingID]], [[RequestPort.Step]]) -> RecordingSequence
   ) throws(RunError) -> RecordingSequence {
     var jobs: [Job?] = []
-    var made: RecordingSequence?
     do throws(RunError) {
       for request in steps.joined() {
         try requireNoHistory(request)
         jobs.append(try prepare(request, isAlone: false, isStep: true))
       }
-      _ = try add(Array(steps.joined()), jobs, moment) { ids, changes in
+      return try state.withLock { (state) throws(RunError) in
+        var next = state
+        let noted = try next.note(Array(steps.joined()), jobs, moment)
         var first = 0
         let ranges = steps.map { step in
           defer { first += step.count }
           return first..<first + step.count
         }
-        let sequence = make(ranges.map { Array(ids[$0]) }, ranges.map { Array(changes[$0]) })
-        made = sequence
-        return RequestPort.Entry(sequence: sequence, moment: moment)
+        let sequence = make(
+          ranges.map { noted.ids[$0].map { $0 } }, ranges.map { noted.steps[$0].map { $0 } })
+        guard port.add(RequestPort.Entry(sequence: sequence, moment: moment)) else {
+          throw port.refusal
+        }
+        state = next
+        return sequence
       }
     } catch {
       abandon(jobs)
       throw error
     }
-    guard let made else { preconditionFailure("a sequence was accepted and not made") }
-    return made
   }
 
-  private func abandon(_ jobs: [Job?]) {
-    for case let job? in jobs {
-      job.file.abandon()
-      state.withLock { $0.giveBack(job.owner) }
+  /// Takes back a request that waits for its frame. Returns the files that are not needed. Throws if it has
+  /// taken effect.
+  func withdraw(_ id: RequestID) throws(RunError) -> (unused: [Job], settings: SettingRequest?) {
+    try state.withLock { (state) throws(RunError) in
+      guard let ticket = state.tickets.first(where: { $0.id == id }),
+        ticket.exchange(for: .withdrawn)
+      else {
+        throw RunError(.usage, "no request \(id) waits: it has taken effect, or there was none")
+      }
+      state.tickets.removeAll { $0 === ticket }
+      let unused = state.book.withdraw(ticket.files, stops: ticket.stops)
+      return (state.take(unused), ticket.settings)
+    }
+  }
+
+  /// Adds a change of settings to the port.
+  func add(
+    _ settings: SettingRequest, at moment: Moment, by holder: RequestHolder
+  ) throws(RunError) -> RequestID {
+    try state.withLock { (state) throws(RunError) in
+      let ticket = RequestTicket(port.newID(), holder, settings: settings)
+      try state.keep(ticket)
+      guard port.add(RequestPort.Entry(settings: settings, ticket: ticket, moment: moment)) else {
+        throw port.refusal
+      }
+      return ticket.id
     }
   }
 
   /// A step has no pictures from before its controls.
   private func requireNoHistory(_ request: Request) throws(RunError) {
     guard case .record(let name, _, _) = request else { return }
-    let index = try sink(named: name)
-    guard state.withLock({ $0.outputs[index]?.recorder.recorder.preRoll }) != nil else { return }
+    let hasHistory = try state.withLock { (state) throws(RunError) in
+      let sink = try state.book.sink(named: name)
+      return state.outputs[sink]?.recorder.recorder.preRoll != nil
+    }
+    guard hasHistory else { return }
     throw RunError(
       .usage,
       "\(name) keeps pictures from before a recording, which have other settings than its step; "
@@ -71,90 +101,120 @@ extension RecordingList {
   private func prepare(
     _ request: Request, isAlone: Bool, isStep: Bool = false
   ) throws(RunError) -> Job? {
+    let made: Job?
     switch request {
     case .record(let name, let path, let frames):
       guard 1...Self.mostFrames ~= frames ?? 1 else {
         throw RunError(.usage, "a recording has 1 to \(Self.mostFrames) frames")
       }
-      let sink = try sink(named: name)
-      // Checked before a file is made: a file takes a number.
-      let busy = state.withLock { isAlone ? $0.busy(sink, counts: frames != nil) : nil }
-      if let busy { throw busy }
-      return try prepare(nil, sink: sink, path: path, frames: frames, isStep: isStep)
+      let sink = try state.withLock { (state) throws(RunError) in
+        let sink = try state.book.sink(named: name)
+        // Checked before a file is made: a file takes a number.
+        if isAlone, let busy = state.book.busy(sink, counts: frames != nil) { throw busy }
+        return sink
+      }
+      made = try makeFile(sink: sink, path: path, frames: frames, isStep: isStep)
     case .next(let id, let path):
-      let sink = try sink(recording: id)
-      return try prepare(id, sink: sink, path: path, frames: nil)
+      let sink = try state.withLock { (state) throws(RunError) in
+        guard let sink = state.book.sink(of: id) else { throw state.book.hasEnded(id) }
+        return sink
+      }
+      made = try makeFile(id, sink: sink, path: path, frames: nil)
     case .stop: return nil
     }
+    if let made { return made }
+    throw RunError(
+      .failed,
+      isStep
+        ? "a sequence takes files up to \(RecordingBook.sequenceCapacity), with those that are still being "
+          + "completed; ask for fewer, or again when these are complete"
+        : "\(RecordingBook.capacity) files are still being completed; ask again when the disk has caught up"
+    )
   }
 
   private func add(
-    _ requests: [Request], _ jobs: [Job?], _ moment: Moment,
-    _ makeEntry: ([RecordingID], [RequestPort.Step]) -> RequestPort.Entry
-  ) throws(RunError) -> [RecordingID] {
-    let result: Result<[RecordingID], RunError> = state.withLock { state in
-      do throws(RunError) {
-        guard !state.isClosed else { throw RunError(.usage, "the run has ended") }
-        // The state changes only if all requests are accepted.
-        var next = state
-        var ids: [RecordingID] = []
-        var steps: [RequestPort.Step] = []
-        for (request, job) in zip(requests, jobs) {
-          let (id, step) = try next.note(request, job, moment)
-          ids.append(id)
-          steps.append(step)
-        }
-        guard port.add(makeEntry(ids, steps)) else {
-          throw port.refusal
-        }
-        state = next
-        return .success(ids)
-      } catch {
-        return .failure(error)
-      }
+    _ requests: [Request], _ jobs: [Job?], _ moment: Moment, _ holder: RequestHolder
+  ) throws(RunError) -> AskedRequests {
+    try state.withLock { (state) throws(RunError) in
+      // The state changes only if all requests are accepted.
+      var next = state
+      let noted = try next.note(requests, jobs, moment)
+      let ticket = RequestTicket(
+        port.newID(), holder, files: jobs.compactMap { $0?.order.part.file }, stops: noted.stops,
+        isFree: noted.isFree)
+      try next.keep(ticket)
+      let entry = RequestPort.Entry(steps: noted.steps, ticket: ticket, moment: moment)
+      guard noted.steps.isEmpty || port.add(entry, isOwn: noted.isFree) else { throw port.refusal }
+      state = next
+      return AskedRequests(recordings: noted.ids, id: ticket.id)
     }
-    return try result.get()
   }
 }
 
 extension RecordingList.State {
-  /// Why a recording cannot begin at the next frame; `nil` if it can.
-  fileprivate func busy(_ sink: Int, counts: Bool) -> RunError? {
-    current(sink).first { !(counts && $0.counts) }.map {
-      RunError(
-        .usage,
-        "\(outputs[sink]?.name ?? "it") is recording already (recording \($0.id)); stop that first")
-    }
+  fileprivate struct Noted {
+    var ids: [RecordingID] = []
+    var steps: [RequestPort.Step] = []
+    /// Recordings of stops.
+    var stops: [RecordingID] = []
+    /// Whether there are only stops, each the first one of its recording.
+    var isFree = true
   }
 
-  /// Checks a request against earlier ones, and stores it.
+  /// Checks requests against earlier ones, and stores them.
   fileprivate mutating func note(
-    _ request: Request, _ job: RecordingList.Job?, _ moment: Moment
-  ) throws(RunError) -> (RecordingID, RequestPort.Step) {
-    switch (request, job) {
-    case (.record(_, let path, let frames), let job?):
-      let id = job.record.id
-      guard outputs[job.sink] != nil else { throw RecordingList.isDetached(job.record.sink) }
-      if moment == .now, let busy = busy(job.sink, counts: frames != nil) { throw busy }
-      if case .frame(let number) = moment { job.askedFrame = number }
-      waiting.append(job)
-      outputs[job.sink]?.underWay.append(
-        RecordingList.UnderWay(id: id, counts: frames != nil, path: path, isLater: moment != .now))
-      return (id, RequestPort.Step(sink: job.sink, change: .begin(id, frames: frames)))
-    case (.next(let id, _), let job?):
-      guard outputs[job.sink]?.underWay.contains(where: { $0.id == id && !$0.counts }) == true
-      else {
-        throw RunError(
-          .usage, "recording \(id) has ended, or counts its frames, which go into one file")
+    _ requests: [Request], _ made: [RecordingList.Job?], _ moment: Moment
+  ) throws(RunError) -> Noted {
+    var noted = Noted()
+    for (request, job) in zip(requests, made) {
+      let step: RequestPort.Step
+      let id: RecordingID
+      switch (request, job) {
+      case (.record(_, _, let frames), let job?):
+        try book.add(job.order, counts: frames != nil, at: moment)
+        if case .frame(let number) = moment { job.askedFrame = number }
+        id = job.order.recording
+        step = RequestPort.Step(sink: job.sink, change: .begin(id, frames: frames))
+      case (.next, let job?):
+        try book.add(next: job.order)
+        id = job.order.recording
+        step = RequestPort.Step(sink: job.sink, change: .next(id, job.order.part.file))
+      case (.stop(let stopped), _):
+        let (sink, isFirst) = try book.add(stop: stopped, at: moment)
+        noted.ids.append(stopped)
+        // A recording that ends at the next frame already needs no second stop.
+        if moment == .now, !isFirst { continue }
+        noted.steps.append(RequestPort.Step(sink: sink, change: .end(stopped)))
+        noted.stops.append(stopped)
+        if !isFirst { noted.isFree = false }
+        continue
+      case (.record, nil), (.next, nil): preconditionFailure("a request without its file")
       }
-      waiting.append(job)
-      return (id, RequestPort.Step(sink: job.sink, change: .next(id)))
-    case (.stop(let id), _):
-      guard let sink = sink(recording: id) else { throw RecordingList.hasEnded(id, self) }
-      // A recording that is to end at a later frame goes on until then.
-      if moment == .now { ending.insert(id) }
-      return (id, RequestPort.Step(sink: sink, change: .end(id)))
-    case (.record, nil), (.next, nil): preconditionFailure("a request without its file")
+      if let job {
+        jobs[job.order.part.file] = job
+        noted.isFree = false
+      }
+      noted.ids.append(id)
+      noted.steps.append(step)
     }
+    return noted
+  }
+
+  /// Keeps the ticket of a request while it waits. Throws if its holder has too many that do.
+  fileprivate mutating func keep(_ ticket: RequestTicket) throws(RunError) {
+    tickets.removeAll { !$0.waits }
+    guard !ticket.isFree, let most = ticket.holder.most else {
+      tickets.append(ticket)
+      return
+    }
+    let held = tickets.filter { !$0.isFree && $0.holder.most != nil }
+    let own = held.count { $0.holder == ticket.holder }
+    guard own < most, held.count < RequestHolder.mostOfClients else {
+      throw RunError(
+        .failed,
+        "\(own < most ? "\(held.count) requests of clients" : "\(own) requests of yours") wait for their "
+          + "frame; cancel one, or ask again when one has taken effect")
+    }
+    tickets.append(ticket)
   }
 }

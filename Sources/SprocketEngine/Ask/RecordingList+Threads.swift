@@ -5,21 +5,30 @@ internal import Synchronization
 extension RecordingList {
   // MARK: For a sink's thread
 
-  /// Takes a file that was asked for: the first one of a recording, or a further one (`isPart`).
-  func takeFile(_ id: RecordingID, isPart: Bool) -> Job? {
+  /// Takes the first file of a recording that begins; `nil` if the recording has ended before.
+  func takeFirst(_ id: RecordingID) -> Job? {
     state.withLock { state in
-      state.waiting.firstIndex { $0.record.id == id && $0.isPart == isPart }.map {
-        state.waiting.remove(at: $0)
-      }
+      state.book.begin(id).flatMap { state.jobs.removeValue(forKey: $0) }
     }
   }
 
-  /// Takes the files of recordings that were asked for at a frame before `number`, and have not begun.
+  /// Takes a further file, in which its recording goes on; `nil` if the recording has ended before.
+  func takeNext(_ file: FileID) -> Job? {
+    state.withLock { state in
+      state.book.goOn(in: file) ? state.jobs.removeValue(forKey: file) : nil
+    }
+  }
+
+  /// Takes the first files of recordings that were asked for at a frame before `number`, and have not begun.
   func takeWaiting(sink: Int, before number: UInt64) -> [Job] {
     state.withLock { state in
-      let found = state.waiting.filter { $0.sink == sink && $0.askedFrame ?? .max < number }
-      state.waiting.removeAll { job in found.contains { $0 === job } }
-      return found
+      let asked = state.jobs.values.filter { job in
+        job.sink == sink && !job.order.part.isFurther && job.askedFrame ?? .max < number
+      }
+      return asked.sorted { $0.order.part.file.number < $1.order.part.file.number }
+        .compactMap { job in
+          state.book.begin(job.record.id).flatMap { state.jobs.removeValue(forKey: $0) }
+        }
     }
   }
 
@@ -28,15 +37,15 @@ extension RecordingList {
   func makeFile(after job: Job) throws(RunError) -> Job? {
     // A sink that is being detached begins no further file.
     guard state.withLock({ $0.outputs[job.sink] != nil }) else { return nil }
-    return try makeFile(
-      job.record.id, sink: job.sink, path: nil, frames: job.frames.map { $0 - job.written })
+    let next = try makeFile(
+      job.record.id, sink: job.sink, frames: job.frames.map { $0 - job.written })
+    if let next { state.withLock { $0.book.goOn(in: next.order) } }
+    return next
   }
 
   func noteBegin(_ job: Job) {
     state.withLock { state in
       state.current[job.sink] = job.record
-      let place = state.outputs[job.sink]?.underWay.firstIndex { $0.id == job.record.id }
-      if let place { state.outputs[job.sink]?.underWay[place].isLater = false }
       state.tell(.started(job.record))
     }
   }
@@ -45,12 +54,8 @@ extension RecordingList {
   /// for this recording and are not needed any more.
   func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {
     state.withLock { state in
-      state.addReason(id, reason)
-      state.outputs[sink]?.underWay.removeAll { $0.id == id }
-      state.ending.remove(id)
       if state.current[sink]?.id == id { state.current[sink] = nil }
-      defer { state.waiting.removeAll { $0.record.id == id } }
-      return state.waiting.filter { $0.record.id == id }
+      return state.take(state.book.end(id, reason))
     }
   }
 
@@ -68,7 +73,7 @@ extension RecordingList {
       guard !job.isAnswered else { return }
       job.isAnswered = true
       state.completing.removeAll { $0 === job }
-      state.giveBack(job.owner)
+      state.book.giveBack(job.order.owner)
       state.lost[sink, default: 0] += lost
       state.add(record)
     }
@@ -100,8 +105,11 @@ extension RecordingList {
   func attach(_ sink: SinkState) {
     guard let recorder = sink.recorder, let stamped = sink.stamped else { return }
     let output = Output(
-      name: sink.sink.name, recorder: UncheckedRecorder(recorder: recorder), stamped: stamped)
-    state.withLock { $0.outputs[sink.id] = output }
+      recorder: UncheckedRecorder(recorder: recorder), stamped: stamped)
+    state.withLock { state in
+      state.outputs[sink.id] = output
+      state.book.attach(sink.id, name: sink.sink.name)
+    }
   }
 
   /// Refuses requests to a sink from now on. Returns the files that were asked for and have not begun. The
@@ -109,54 +117,28 @@ extension RecordingList {
   func detach(sink: Int) -> [Job] {
     state.withLock { state in
       state.outputs[sink] = nil
-      let left = state.waiting.filter { $0.sink == sink }
-      state.waiting.removeAll { $0.sink == sink }
-      for job in left where !job.isPart {
-        state.ending.remove(job.record.id)
-        state.addReason(job.record.id, .detached)
-      }
-      return left
+      return state.take(state.book.detach(sink))
     }
   }
 
   /// Whether a sink has files that are not complete.
   func isBusy(sink: Int) -> Bool {
-    state.withLock { $0.places.keys.contains { $0.sink == sink } }
+    state.withLock { $0.book.places.keys.contains { $0.sink == sink } }
   }
 
-  var busySinks: Set<String> { state.withLock { Set($0.places.keys.map(\.name)) } }
+  var busySinks: Set<String> { state.withLock { Set($0.book.places.keys.map(\.name)) } }
 
   func lost(sink: Int) -> UInt64 { state.withLock { $0.lost[sink] ?? 0 } }
 
   /// Refuses all later requests. Returns the files that were asked for and have not begun.
   func close() -> [Job] {
-    let left = state.withLock { state in
-      state.isClosed = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
+    let left = state.withLock { state in state.take(state.book.close()) }
     port.close()
     return left
   }
 }
 
-extension RecordingJob {
-  var owner: RecordingList.Owner { RecordingList.Owner(sink: sink, name: record.sink) }
-}
-
 extension RecordingList.State {
-  /// Gives the place of a file back.
-  mutating func giveBack(_ owner: RecordingList.Owner) {
-    let left = places[owner, default: 0] - 1
-    precondition(left >= 0, "a place of \(owner.name) was given back twice")
-    places[owner] = left > 0 ? left : nil
-  }
-
-  fileprivate mutating func addReason(_ id: RecordingID, _ reason: RecordingEnd) {
-    if reasons.count == RecordingList.kept { reasons.removeFirst() }
-    reasons.append((id, reason))
-  }
-
   /// Stores the record of a file that has ended.
   fileprivate mutating func add(_ record: RecordingRecord) {
     if records.count == RecordingList.kept { records.removeFirst() }

@@ -16,10 +16,9 @@ final class RequestPort: Sendable {
   /// What a request changes at a sink's gate.
   enum Change: Hashable, Sendable {
     case begin(RecordingID, frames: UInt64?)
-    case next(RecordingID)
+    case next(RecordingID, FileID)
+    /// Ends a recording; if it has not begun, it will not begin.
     case end(RecordingID)
-    /// Ends a recording of a sequence; if it has not begun, it will not begin.
-    case cancel(RecordingID)
     /// The sink reports that a recording has ended by itself.
     case ended(RecordingID)
   }
@@ -35,6 +34,8 @@ final class RequestPort: Sendable {
     var sequence: RecordingSequence?
     /// Number of the sink to wake.
     var woken: Int?
+    /// `nil` for an entry that cannot be withdrawn.
+    var ticket: RequestTicket?
     let moment: Moment
   }
 
@@ -49,9 +50,15 @@ final class RequestPort: Sendable {
   /// Entries that the source's thread took and that wait for their frame.
   let waiting = Atomic<Int>(0)
 
-  /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full: a
-  /// sink's thread adds one entry per recording, and must not fail. Entries that wake a sink use it, too: the
-  /// port has at most one for each sink.
+  private let ids = Atomic<UInt64>(0)
+
+  func newID() -> RequestID {
+    RequestID(ids.wrappingAdd(1, ordering: .relaxed).newValue)
+  }
+
+  /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full, and
+  /// such entries are bounded by what asks: a sink's thread adds one per recording, a recording is stopped
+  /// once at the next frame and once at a later one, and a sink is woken by one at a time.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count + waiting.load(ordering: .relaxed)

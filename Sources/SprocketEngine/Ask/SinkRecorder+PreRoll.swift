@@ -23,6 +23,10 @@ extension SinkRecorder {
     recorder.withHeldBytes(of: frame) { bytes in
       // Kept frames belong to the recording: it writes them to make room, and drops none.
       while isCatchingUp, !history.hasRoom(for: bytes.count) { writeKept(1) }
+      if !jobs.isEmpty, !history.hasRoom(for: bytes.count), isTaken(record) {
+        // Larger than the whole memory: the recording has all frames before it, and takes it at once.
+        return write(bytes, record)
+      }
       state.counts[.unselected] += history.add(record, bytes, forgets: jobs.isEmpty)
     }
     let end = monotonicNow() + Self.stride
@@ -79,16 +83,18 @@ extension SinkRecorder {
       do throws(RunError) { try recorder.account(lost) } catch { fail(error, at: number + 1) }
       return
     }
+    history.withBytes(of: entry) { write($0, entry.record) }
+  }
+
+  private func write(_ bytes: Span<UInt8>, _ record: FrameRecord) {
     do throws(RunError) {
-      try history.withBytes(of: entry) { bytes throws(RunError) in
-        try recorder.write(held: bytes, entry.record)
-      }
+      try recorder.write(held: bytes, record)
       state.counts[.delivered] += 1
       state.delivered.add()
-      noteWritten(entry.record)
+      noteWritten(record)
     } catch {
       state.counts[.failed] += 1
-      fail(error, at: number + 1, loses: 1)
+      fail(error, at: record.number + 1, loses: 1)
     }
   }
 

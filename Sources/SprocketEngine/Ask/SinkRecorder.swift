@@ -90,22 +90,16 @@ final class SinkRecorder: @unchecked Sendable {
     stamped.read.store(nextStamp, ordering: .releasing)
     waitingSince = nil
     isAdmitting = stamp.step.isAdmitting
+    if let file = stamp.step.file { goOn(in: file, at: stamp.number) }
     if let id = stamp.step.recording { apply(stamp.step.kind, id, at: stamp.number) }
   }
 
   private func apply(_ kind: Stamp.Kind, _ id: RecordingID, at number: UInt64) {
     switch kind {
     case .begin:
-      guard let job = list.takeFile(id, isPart: false) else { return }
+      guard let job = list.takeFirst(id) else { return }
       jobs.append(job)
       if jobs.count == 1 { start(job, at: number) }
-    case .next:
-      guard let job = list.takeFile(id, isPart: true) else { return }
-      if jobs.first?.record.id == id {
-        goOn(in: job, .split, at: number, isStamped: true)
-      } else {
-        drop(job, .asked, at: number)
-      }
     case .end:
       if let index = jobs.firstIndex(where: { $0.record.id == id }) {
         end(index, .asked, at: number, isStamped: true)
@@ -113,7 +107,16 @@ final class SinkRecorder: @unchecked Sendable {
         dropAll(id, .asked, at: number)
       }
     case .refuse: dropAll(id, .refused, at: number)
-    case .change: break
+    case .next, .change: break
+    }
+  }
+
+  private func goOn(in file: FileID, at number: UInt64) {
+    guard let job = list.takeNext(file) else { return }
+    if jobs.first?.record.id == job.record.id {
+      goOn(in: job, .split, at: number, isStamped: true)
+    } else {
+      drop(job, .asked, at: number)
     }
   }
 

@@ -13,7 +13,7 @@ struct Stamp {
   enum Kind: UInt8 {
     /// A recording begins.
     case begin = 1
-    /// It goes on in its next file.
+    /// It goes on in a file that was asked for.
     case next
     /// It ends.
     case end
@@ -26,8 +26,10 @@ struct Stamp {
   /// A step that a gate took.
   struct Step: Hashable {
     var kind: Kind
-    /// `nil` for `change`.
+    /// `nil` for `next` and `change`.
     var recording: RecordingID?
+    /// Of `next`: each request has the file that was made for it, whatever their order.
+    var file: FileID?
     /// Whether frames are admitted from here on.
     var isAdmitting: Bool
   }
@@ -39,7 +41,8 @@ struct Stamp {
 
   var words: InlineArray<4, UInt64> {
     let flags = UInt64(step.kind.rawValue) | (step.isAdmitting ? 1 << 8 : 0)
-    return [number, position, step.recording?.number ?? 0, flags | UInt64(epoch) << 16]
+    let subject = step.recording?.number ?? step.file?.number ?? 0
+    return [number, position, subject, flags | UInt64(epoch) << 16]
   }
 
   init(_ step: Step, number: UInt64, position: UInt64, epoch: UInt32) {
@@ -51,10 +54,12 @@ struct Stamp {
 
   init?(_ words: InlineArray<4, UInt64>) {
     guard let kind = Kind(rawValue: UInt8(truncatingIfNeeded: words[3])) else { return nil }
+    let (subject, isAdmitting) = (words[2], words[3] & 1 << 8 != 0)
+    let isFile = kind == .next
     self.init(
       Step(
-        kind: kind, recording: words[2] == 0 ? nil : RecordingID(words[2]),
-        isAdmitting: words[3] & 1 << 8 != 0),
+        kind: kind, recording: subject == 0 || isFile ? nil : RecordingID(subject),
+        file: isFile ? FileID(number: subject) : nil, isAdmitting: isAdmitting),
       number: words[0], position: words[1], epoch: UInt32(truncatingIfNeeded: words[3] >> 16))
   }
 }

@@ -17,6 +17,8 @@ struct PendingRequests {
   var seen: UInt64 = 0
   /// The frame of the latest stamp.
   var lastNumber: UInt64 = 0
+  /// Recordings that were stopped in the present pass.
+  var ended: [RecordingID] = []
 }
 
 /// Stamps requests: decides from which frame on each holds, and tells the sinks.
@@ -35,7 +37,7 @@ extension SourcePump {
   /// costs a load, and one per on-demand sink.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
     let new = shared.port.take(since: &requests.seen)
-    if !new.isEmpty { requests.entries += new.filter(concernsGate) }
+    if !new.isEmpty { requests.entries += new.filter(isKept) }
     if !requests.entries.isEmpty { applyDue(number, from: first ?? number, frame) }
     for index in gates.indices {
       let returns = gates[index].output.returned.load(ordering: .acquiring)
@@ -53,15 +55,15 @@ extension SourcePump {
 
   /// Applies the entries that hold from `number` on, and keeps the others in order.
   private func applyDue(_ number: UInt64, from first: UInt64, _ frame: ArrivedFrame?) {
-    let firstDue = requests.entries.firstIndex {
-      due($0, number: number, from: first, frame) != nil
+    let firstDue = requests.entries.firstIndex { entry in
+      entry.isWithdrawn || due(entry, number: number, from: first, frame) != nil
     }
     guard let firstDue else {
       return shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
     }
     var kept = Array(requests.entries[..<firstDue])
     var hasRoom = true
-    for entry in requests.entries[firstDue...] {
+    for entry in requests.entries[firstDue...] where !entry.isWithdrawn {
       // If one entry has to wait for room, all later ones wait, too: this keeps their order.
       hasRoom = hasRoom && gates.allSatisfy(\.output.hasRoom)
       // To wake a sink takes no room.
@@ -73,7 +75,21 @@ extension SourcePump {
       }
     }
     requests.entries = kept
-    shared.port.waiting.store(kept.count, ordering: .relaxed)
+    cancelEnded()
+    shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
+  }
+
+  /// Recordings that were stopped before their frame came do not begin.
+  private func cancelEnded() {
+    guard !requests.ended.isEmpty else { return }
+    let ended = requests.ended
+    requests.ended = []
+    for index in requests.entries.indices {
+      requests.entries[index].steps.removeAll { step in
+        if case .begin(let id, _) = step.change { ended.contains(id) } else { false }
+      }
+    }
+    requests.entries.removeAll { !isKept($0) }
   }
 
   /// The number from which on an entry holds; `nil` if it has to wait.
@@ -101,6 +117,7 @@ extension SourcePump {
   }
 
   private func apply(_ entry: RequestPort.Entry, at number: UInt64) {
+    if let ticket = entry.ticket, !ticket.exchange(for: .takesEffect) { return }
     if let request = entry.settings {
       requests.lastNumber = number
       change(request, at: number)
@@ -109,7 +126,10 @@ extension SourcePump {
     if let sink = entry.woken { wake(sink) }
     for step in entry.steps {
       if case .ended(let id) = step.change { noteEnded(id) }
-      if case .end(let id) = step.change { noteEnded(id) }
+      if case .end(let id) = step.change {
+        requests.ended.append(id)
+        noteEnded(id)
+      }
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
       if let stamped = gates[index].gate.apply(step.change) {
         stamp(stamped, gate: index, at: number)
@@ -133,15 +153,18 @@ extension SourcePump {
     resting = Dictionary(
       uniqueKeysWithValues: epoch.sinks.filter { $0.state.resting != nil }.map { ($0.state.id, $0) }
     )
-    requests.entries.removeAll { !concernsGate($0) }
+    requests.entries.removeAll { !isKept($0) }
     for index in sequences.indices { sequences[index].checkSinks(gates) }
     shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
   }
 
-  /// False for requests to sinks that were detached meanwhile.
-  private func concernsGate(_ entry: RequestPort.Entry) -> Bool {
-    entry.settings != nil || entry.sequence != nil || entry.woken != nil
+  /// False for requests to sinks that were detached meanwhile: they wait no longer.
+  private func isKept(_ entry: RequestPort.Entry) -> Bool {
+    let isKept =
+      entry.settings != nil || entry.sequence != nil || entry.woken != nil
       || entry.steps.contains { step in gates.contains { $0.sink == step.sink } }
+    if !isKept { _ = entry.ticket?.exchange(for: .takesEffect) }
+    return isKept
   }
 
   /// Counts a published frame at the gates: recordings that count frames may have enough now.
@@ -159,4 +182,8 @@ extension SourcePump {
       Stamp(step, number: number, position: position, epoch: generation).words)
     producer?.producer.wake(tap: RingPlan.TapIndex(gates[index].place))
   }
+}
+
+extension RequestPort.Entry {
+  fileprivate var isWithdrawn: Bool { ticket?.isWithdrawn ?? false }
 }

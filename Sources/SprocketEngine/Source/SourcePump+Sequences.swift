@@ -9,6 +9,8 @@ struct RunningSequence {
   var port: ControlPort?
   /// When the sequence fails, in nanoseconds on the monotonic clock; `nil` before its first write.
   var deadline: Int64?
+  /// Recordings that a request has stopped before their step.
+  var stopped: Set<RecordingID> = []
 
   init(_ sequence: RecordingSequence) {
     self.sequence = sequence
@@ -17,6 +19,8 @@ struct RunningSequence {
       controls: sequence.plan.controls, recordings: sequence.recordings,
       restored: sequence.plan.restored)
   }
+
+  func has(_ id: RecordingID) -> Bool { sequence.recordings.joined().contains(id) }
 
   /// Fails the sequence if one of its sinks was detached.
   mutating func checkSinks(_ gates: [GatedOutput]) {
@@ -127,9 +131,9 @@ extension SourcePump {
     guard case .begin(let id, _) = step.change,
       let index = gates.firstIndex(where: { $0.sink == step.sink })
     else { return }
+    guard !sequences[0].stopped.contains(id) else { return sequences[0].course.ended(id) }
     let stamped = gates[index].gate.apply(step.change)
     if let stamped { stamp(stamped, gate: index, at: number) }
-    // A request has stopped the recording before it began.
     if stamped?.kind != .begin { sequences[0].course.ended(id) }
   }
 
@@ -137,14 +141,18 @@ extension SourcePump {
     guard case .begin(let id, _) = step.change, ids.contains(id),
       let index = gates.firstIndex(where: { $0.sink == step.sink })
     else { return }
-    if let stamped = gates[index].gate.apply(.cancel(id)) {
+    if let stamped = gates[index].gate.apply(.end(id)) {
       stamp(stamped, gate: index, at: number)
     }
   }
 
   /// A recording has ended, or a request ends it.
   func noteEnded(_ id: RecordingID) {
-    if !sequences.isEmpty { sequences[0].course.ended(id) }
+    guard !sequences.isEmpty else { return }
+    sequences[0].course.ended(id)
+    for index in sequences.indices where sequences[index].has(id) {
+      sequences[index].stopped.insert(id)
+    }
   }
 
   /// An event of the source, which may answer a write of the sequence under way.

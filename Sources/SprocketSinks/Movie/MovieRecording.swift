@@ -7,7 +7,7 @@ internal import SprocketPixels
 
 /// One movie file, from its first frame to its name.
 final class MovieRecording: RecordingFile {
-  private let name: String
+  private let given: MovieName
   let container: MovieContainer
   private var description: MovieDescription?
   let output: MovieOutput
@@ -51,12 +51,11 @@ final class MovieRecording: RecordingFile {
   var lastWritten: Int64 = 0
 
   init(
-    path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool,
-    sound: MovieSound = MovieSound(), constantRate: FrameRate? = nil, hasReports: Bool = false,
-    sync: Duration? = nil
+    _ given: MovieName, container: MovieContainer, overwrite: Bool,
+    isMadeUp: Bool, sound: MovieSound, constantRate: FrameRate?, hasReports: Bool, sync: Duration?
   ) throws(RunError) {
-    output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp, sync: sync)
-    name = path
+    output = try MovieOutput(path: given.path, overwrite: overwrite, isMadeUp: isMadeUp, sync: sync)
+    self.given = given
     self.sound = sound
     self.hasReports = hasReports
     self.container = container
@@ -66,6 +65,7 @@ final class MovieRecording: RecordingFile {
 
   /// Frames in whole fragments that the kernel has; 0 if the file was removed or the disk lost it.
   var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenFrames }
+  private var name: String { given.path }
   var path: String { hasFailed ? output.partialPath ?? name : name }
   var byteCount: UInt64 { imageBytes }
   var freeByteCount: UInt64? { output.freeByteCount }
@@ -178,6 +178,7 @@ final class MovieRecording: RecordingFile {
       settleSound(as: isKept ? .delivered : .failed)
       throw error
     }
+    given.complete()
     settleSound(as: .delivered)
     for track in tracks { track.note(path: name) }
   }

@@ -3,25 +3,18 @@ internal import SprocketFiles
 
 // The names of a movie's files.
 extension MovieSink {
-  /// The path of the file of that number. If a derived path is taken, the next number is tried, so that no
-  /// recording is lost. A file of this run is never replaced, and a path with `{n}` never replaces a file.
-  func target(_ path: String, number: inout Int) -> String {
-    let isMadeUp = number > 1 || path.contains(Self.place)
-    let replaces = overwrite && !path.contains(Self.place)
-    var target = numbered(path, number)
-    while isMadeUp,
-      made.withLock({ $0.contains(target) }) || !replaces && PartialFile.isTaken(target)
-    {
-      number += 1
-      target = numbered(path, number)
-    }
-    return target
+  /// Takes the name of the file of that number. A file of this run is never replaced, and a path with `{n}`
+  /// never replaces a file.
+  func takeName(_ path: String, _ number: Int) throws(RunError) -> MovieName {
+    let hasPlace = path.contains(Self.place)
+    return try names.take(
+      path, number, isMadeUp: number > 1 || hasPlace, replaces: overwrite && !hasPlace)
   }
 
   /// What replaces a movie may have fewer files than that had: the others do not belong to it.
   func noteLaterFiles() {
     guard overwrite, fileCount > 0 else { return }
-    let others = (fileCount + 1...fileCount + 1000).lazy.map { [path] in self.numbered(path, $0) }
+    let others = (fileCount + 1...fileCount + 1000).lazy.map { [path] in MovieNames.path(path, $0) }
       .prefix { PartialFile.isTaken($0) }
     if others.isEmpty { return }
     note(
@@ -42,16 +35,5 @@ extension MovieSink {
   }
 
   /// This part of a path is replaced by the file's number.
-  public static let place = "{n}"
-
-  /// The path of a numbered file: `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
-  private func numbered(_ path: String, _ number: Int) -> String {
-    if path.contains(Self.place) {
-      return path.split(separator: Self.place, omittingEmptySubsequences: false)
-        .joined(separator: "\(number)")
-    }
-    guard number > 1 else { return path }
-    guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
-    return path[..<point] + "-\(number)" + path[point...]
-  }
+  public static let place = MovieNames.place
 }

@@ -6,27 +6,25 @@ extension MovieSink {
   /// Makes the file, empty and under its partial name.
   public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
     let asked = order.path ?? path
-    var number = order.index
     let container = try Self.container(asked)
     try sound.check(container, asked)
-    let target = target(asked, number: &number)
-    guard made.withLock({ !$0.contains(target) }) else {
-      throw RunError(.usage, "\(target) was recorded by this run; give another name")
-    }
-    defer { made.withLock { _ = $0.insert(target) } }
-    return try MovieRecording(
-      path: target, container: container, overwrite: overwrite,
-      isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound,
+    return try make(
+      try takeName(asked, order.index), container,
+      isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound)
+  }
+
+  func make(
+    _ name: MovieName, _ container: MovieContainer, isMadeUp: Bool, sound: MovieSound
+  ) throws(RunError) -> MovieRecording {
+    try MovieRecording(
+      name, container: container, overwrite: overwrite, isMadeUp: isMadeUp, sound: sound,
       constantRate: constantRate, hasReports: reports != nil, sync: sync)
   }
 
   /// Throws if the first file could not be made: makes it, and removes it.
   func checkName(_ container: MovieContainer) throws(RunError) {
-    var number = 1
-    let target = target(path, number: &number)
-    try MovieRecording(
-      path: target, container: container, overwrite: overwrite,
-      isMadeUp: path.contains(Self.place)
+    try make(
+      try takeName(path, 1), container, isMadeUp: path.contains(Self.place), sound: MovieSound()
     ).abandon()
   }
 

@@ -69,8 +69,7 @@ public final class MovieSink: Recorder {
   private let isGivenUp = Atomic<Bool>(false)
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
-  /// Paths of the files that this run has made on demand. A mutex, since any thread may call `prepare`.
-  let made = Locked<Set<String>>([])
+  let names = MovieNames()
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
@@ -256,11 +255,10 @@ public final class MovieSink: Recorder {
 
   private func begin(_ container: MovieContainer) throws(RunError) {
     fileCount += 1
-    let target = target(path, number: &fileCount)
-    if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
-    let file = try MovieRecording(
-      path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1,
-      sound: sound, constantRate: constantRate, hasReports: reports != nil, sync: sync)
+    let name = try takeName(path, fileCount)
+    fileCount = name.number
+    if fileCount > 1 { note("movie: goes on in \(name.path), where the format changed") }
+    let file = try make(name, container, isMadeUp: fileCount > 1, sound: sound)
     describe(file)
     recording = file
   }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SprocketCore
 internal import SprocketFiles
 
 // Reads a folder's entries.
@@ -38,5 +39,18 @@ extension StillFolder {
     var status = stat()
     let isFile = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     return isFile ? "a file" : "a device, a pipe or in no folder"
+  }
+
+  /// Whether the name that is set is that of a still of this run, which is never replaced.
+  var isOwn: Bool {
+    unsafe FileCalls.hasChanged(descriptor, name, since: began)
+      || FileCalls.hasChanged(descriptor, partialName, since: began)
+  }
+
+  var refusal: RunError {
+    RunError(
+      .failed,
+      "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
+        + "let files be overwritten", change: .overwrite)
   }
 }

@@ -14,7 +14,7 @@ internal import SprocketFiles
 final class StillFolder {
   private let path: String
   private let naming: StillName
-  private let descriptor: Int32
+  let descriptor: Int32
   private let overwrite: Bool
   /// Made by this run.
   private let isMade: Bool
@@ -24,13 +24,14 @@ final class StillFolder {
   private var old: Set<UInt64>
   private var waiting: [Waiting] = []
   private var text: ASCIIText
-  private let name: UnsafeMutablePointer<CChar>
-  private let partialName: UnsafeMutablePointer<CChar>
+  let name: UnsafeMutablePointer<CChar>
+  let partialName: UnsafeMutablePointer<CChar>
   private var namedStills: UInt64 = 0
   private(set) var removedStills = 0
   /// This run has no still, so the stills of an earlier run are kept.
   private(set) var keepsOld = false
   private var hasFailed = false
+  let began = FileCalls.now()
   /// A sync of the folder failed, so names may not be on the disk.
   private var isLost = false
 
@@ -110,7 +111,7 @@ final class StillFolder {
   /// Writes a still, in three pieces, under its partial name; names it and those before it when it is time.
   /// The corresponding C functions are `openat` and `write`.
   func write(
-    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ mark: StillMark
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ mark: inout StillMark
   ) throws(RunError) {
     let time = mark.captured
     if let first = waiting.first,
@@ -119,6 +120,10 @@ final class StillFolder {
       try nameAll()
     }
     setNames(mark)
+    while naming.isPattern, isOwn || naming.hasTime && !overwrite && isThere {
+      mark.copy += 1
+      setNames(mark)
+    }
     if naming.isPattern, !overwrite, isThere { throw fail(refusal) }
     let file = openPartial(mark.number)
     guard file >= 0 else {
@@ -148,13 +153,6 @@ final class StillFolder {
   /// Whether there is a file of the name that is set. The corresponding C function is `faccessat`.
   private var isThere: Bool {
     unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
-  }
-
-  private var refusal: RunError {
-    RunError(
-      .failed,
-      "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
-        + "let files be overwritten", change: .overwrite)
   }
 
   private static func write(_ bytes: Span<UInt8>, to file: Int32) -> Int32 {
@@ -273,7 +271,7 @@ final class StillFolder {
   }
 
   /// The still whose names are set, for messages.
-  private var current: String { unsafe "\(path)/\(String(cString: name))" }
+  var current: String { unsafe "\(path)/\(String(cString: name))" }
 
   // MARK: Names
 

@@ -111,9 +111,12 @@ struct StillName: Sendable {
   /// Whether names have the number of a bracket's step.
   var hasStep: Bool { parts.contains { if case .bracket = $0 { true } else { false } } }
 
+  /// Whether names have the time of the frame, which may come again: a clock is set back, or an hour repeats.
+  var hasTime: Bool { parts.contains { if case .time = $0 { true } else { false } } }
+
   /// Bytes that the longest name takes.
   var mostBytes: Int {
-    parts.reduce(ending.count + Self.partial.count) { sum, part in
+    parts.reduce(ending.count + Self.partial.count + 11) { sum, part in
       switch part {
       case .text(let text): sum + text.count
       case .number: sum + 20
@@ -136,6 +139,10 @@ struct StillName: Sendable {
       case .bracket: text.append(UInt64(still.step))
       }
     }
+    if still.copy > 1 {
+      text.append("-")
+      text.append(UInt64(still.copy))
+    }
     if isPartial { text.append(Self.partial) }
     text.append(ending)
   }
@@ -151,6 +158,8 @@ struct StillMark: Sendable {
   let wall: Int64?
   /// Number of the bracket's step, from 1; 0 for all other frames.
   let step: UInt32
+  /// Number among stills of this run that would have the same name, from 1.
+  var copy: UInt32 = 1
 
   init(_ record: FrameRecord, step: UInt32 = 0) {
     self.step = step

@@ -119,19 +119,19 @@ public final class StillSink: Recorder {
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let bracket = hasStep ? frame.view.report(BracketReport.self) : nil
-    let mark = StillMark(frame.record, step: bracket?.step ?? 0)
+    var mark = StillMark(frame.record, step: bracket?.step ?? 0)
     try content?.withPieces(of: frame, &completer) { first, second, third throws(RunError) in
-      try write(first, second, third, frame.record, mark)
+      try write(first, second, third, frame.record, &mark)
     }
   }
 
   private func write(
     _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord,
-    _ mark: StillMark
+    _ mark: inout StillMark
   ) throws(RunError) {
     if let sharpest { return try keep(first, second, third, record, sharpest.starts) }
+    try folder?.write(first, second, third, &mark)
     if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: mark) }
-    try folder?.write(first, second, third, mark)
     batch?.byteCount += UInt64(first.count + second.count + third.count)
   }
 
@@ -151,7 +151,8 @@ public final class StillSink: Recorder {
   private func writeKept() throws(RunError) {
     guard let record = kept.take() else { return }
     let bytes = kept.bytes
-    try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), StillMark(record))
+    var mark = StillMark(record)
+    try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), &mark)
   }
 
   /// Of the whole run. On demand the engine asks each recording instead.

@@ -1,0 +1,32 @@
+internal import Sprocket
+
+/// The free space of a folder's disk for the status line. It is asked on a thread of its own: a file system
+/// that hangs must not stop the thread that takes signals.
+final class FreeSpace {
+  private let folder: String
+  private var work: BackgroundWork<UInt64?>?
+  private var asked: Int64 = 0
+  private var latest: UInt64?
+
+  init(_ folder: String) { self.folder = folder }
+
+  /// Longest wait for the answer. Larger: the first status line has it on slower disks, and keys wait longer.
+  private static let patience = Duration.milliseconds(20)
+  /// Nanoseconds after which a disk that does not answer is named. Larger: shorter stalls are not.
+  private static let longest: Int64 = 2_000_000_000
+
+  /// `nil` where the file system does not tell.
+  var sentence: String? {
+    if work == nil {
+      work = try? BackgroundWork("free space") { [folder] in FileCalls.freeByteCount(at: folder) }
+      asked = monotonicNow()
+    }
+    if let work, work.wait(for: Self.patience) {
+      if case .success(let free)? = work.take() { latest = free }
+      self.work = nil
+    } else if monotonicNow() - asked > Self.longest {
+      return "the disk of \(folder) does not answer"
+    }
+    return latest.map { "\(fixed(Double($0) / 1_073_741_824, 1)) GB free" }
+  }
+}

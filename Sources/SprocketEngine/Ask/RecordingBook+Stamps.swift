@@ -1,0 +1,62 @@
+internal import SprocketCore
+
+// What becomes of requests: they are withdrawn, or their stamps come, or their recording ends.
+extension RecordingBook {
+  /// Takes back requests that have not taken effect. Returns the files that are not needed.
+  mutating func withdraw(_ files: [FileID], stops: [RecordingID]) -> [FileID] {
+    for id in stops { change(id) { $0.endsLater = false } }
+    var unused: [FileID] = []
+    for file in files {
+      guard let recording = recording(of: file) else { continue }
+      let isFirst = recording.waiting.contains { $0.file == file && !$0.isFurther }
+      if isFirst {
+        unused += end(recording.id, .asked)
+      } else {
+        change(recording.id) { $0.waiting.removeAll { $0.file == file } }
+        unused.append(file)
+      }
+    }
+    return unused
+  }
+
+  /// A recording begins. Returns its first file; `nil` if it has ended before.
+  mutating func begin(_ id: RecordingID) -> FileID? {
+    change(id) { recording in
+      recording.waiting.firstIndex { !$0.isFurther }.map { place in
+        recording.isLater = false
+        let part = recording.waiting.remove(at: place)
+        recording.goOn(in: part)
+        return part.file
+      }
+    } ?? nil
+  }
+
+  /// A recording goes on in a file that was asked for: from now on its path is that of the recording. False
+  /// if it has ended before, and the file is not needed.
+  mutating func goOn(in file: FileID) -> Bool {
+    guard let id = recording(of: file)?.id else { return false }
+    change(id) { recording in
+      guard let place = recording.waiting.firstIndex(where: { $0.file == file }) else { return }
+      recording.goOn(in: recording.waiting.remove(at: place))
+    }
+    return true
+  }
+
+  /// A recording goes on in a file that nobody asked for.
+  mutating func goOn(in order: Order) { change(order.recording) { $0.goOn(in: order.part) } }
+
+  /// Ends a recording: from now on the next one may be asked for. Returns its files that are not needed.
+  mutating func end(_ id: RecordingID, _ reason: RecordingEnd) -> [FileID] {
+    add(Reason(id: id, end: reason))
+    guard let sink = sink(of: id) else { return [] }
+    let unused = recording(id)?.waiting.map(\.file) ?? []
+    sinks[sink]?.recordings.removeAll { $0.id == id }
+    return unused
+  }
+}
+
+extension RecordingBook.Recording {
+  fileprivate mutating func goOn(in part: RecordingBook.Part) {
+    (path, index) = (part.path, part.index)
+  }
+}

@@ -1,0 +1,143 @@
+import SprocketCore
+internal import SprocketFiles
+internal import Synchronization
+
+/// The name of a file while that is made. It is free again when this object ends, unless the file is
+/// complete.
+final class MovieName: Sendable {
+  let path: String
+  /// What the name was made of, and its number.
+  fileprivate let pattern: String
+  let number: Int
+  private let names: MovieNames
+  private let isComplete = Atomic(false)
+
+  fileprivate init(_ path: String, _ pattern: String, _ number: Int, of names: MovieNames) {
+    self.path = path
+    self.pattern = pattern
+    self.number = number
+    self.names = names
+  }
+
+  /// The file has its name: this run gives it to no other.
+  func complete() { isComplete.store(true, ordering: .relaxed) }
+
+  deinit {
+    names.leave(path, pattern, number, isComplete: isComplete.load(ordering: .relaxed))
+  }
+}
+
+/// The names of the files of one run. Any thread may take one: the lock is not held while the disk is asked.
+final class MovieNames: Sendable {
+
+  private struct State {
+    /// Of files that are not complete.
+    var held: Set<String> = []
+    /// Of complete files, the latest ones, in a ring.
+    var complete: Set<String> = []
+    var ring: [String] = []
+    var next = 0
+    /// The latest number of each pattern.
+    var numbers: [String: Int] = [:]
+  }
+
+  /// Names of complete files that are kept, and patterns. Larger: with `--overwrite`, a file of this run that
+  /// is older is known as such although the clock was set back.
+  private static let kept = 1024
+
+  private let state = Locked(State())
+  private let began = FileCalls.now()
+
+  /// Numbers of names that are held, of those of complete files, and of patterns.
+  var counts: [Int] { state.withLock { [$0.held.count, $0.complete.count, $0.numbers.count] } }
+
+  /// Takes the name of the file of that number. Where a made-up name is taken, a later number is: its cost
+  /// does not depend on how many there are. Throws if a name that is not made up is one of this run's files.
+  func take(
+    _ pattern: String, _ number: Int, isMadeUp: Bool, replaces: Bool,
+    isThere: (String) -> Bool = { PartialFile.isTaken($0) }
+  ) throws(RunError) -> MovieName {
+    func isTaken(_ number: Int) -> Bool {
+      let path = Self.path(pattern, number)
+      return state.withLock { $0.held.contains(path) || $0.complete.contains(path) }
+        || isThere(path) && (!replaces || isOwn(path))
+    }
+    var number = number
+    while true {
+      if isMadeUp, isTaken(number) {
+        number = state.withLock { max(number, $0.numbers[pattern] ?? 0) } + 1
+        if isTaken(number) { number = Self.free(from: number, isTaken) }
+      }
+      if let name = hold(pattern, number), isMadeUp || !replaces || !isOwn(name.path) {
+        return name
+      }
+      guard isMadeUp else {
+        throw RunError(
+          .usage, "\(Self.path(pattern, number)) was recorded by this run; give another name")
+      }
+    }
+  }
+
+  /// A number behind a taken one that is free: found by doubling, then halving.
+  private static func free(from taken: Int, _ isTaken: (Int) -> Bool) -> Int {
+    var (low, step) = (taken, 1)
+    while isTaken(low + step) {
+      low += step
+      step *= 2
+    }
+    var high = low + step
+    while high - low > 1 {
+      let middle = low + (high - low) / 2
+      if isTaken(middle) { low = middle } else { high = middle }
+    }
+    return high
+  }
+
+  /// Whether a file that would be replaced is one of this run.
+  private func isOwn(_ path: String) -> Bool {
+    state.withLock { $0.complete.contains(path) } || FileCalls.hasChanged(path, since: began)
+  }
+
+  private func hold(_ pattern: String, _ number: Int) -> MovieName? {
+    let path = Self.path(pattern, number)
+    let isHeld = state.withLock { state in
+      guard state.held.insert(path).inserted else { return false }
+      if state.numbers.count >= Self.kept { state.numbers = [:] }
+      state.numbers[pattern] = max(number, state.numbers[pattern] ?? 0)
+      return true
+    }
+    return isHeld ? MovieName(path, pattern, number, of: self) : nil
+  }
+
+  fileprivate func leave(_ path: String, _ pattern: String, _ number: Int, isComplete: Bool) {
+    state.withLock { state in
+      state.held.remove(path)
+      if isComplete {
+        if state.ring.count < Self.kept {
+          state.ring.append(path)
+        } else {
+          state.complete.remove(state.ring[state.next])
+          state.ring[state.next] = path
+        }
+        state.complete.insert(path)
+        state.next = (state.next + 1) % Self.kept
+      } else if state.numbers[pattern] == number {
+        state.numbers[pattern] = number - 1
+      }
+    }
+  }
+
+  /// This part of a path is replaced by the file's number.
+  static let place = "{n}"
+
+  /// The path of a numbered file: `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
+  static func path(_ pattern: String, _ number: Int) -> String {
+    if pattern.contains(place) {
+      return pattern.split(separator: place, omittingEmptySubsequences: false)
+        .joined(separator: "\(number)")
+    }
+    guard number > 1 else { return pattern }
+    guard let point = pattern.lastIndex(of: ".") else { return "\(pattern)-\(number)" }
+    return pattern[..<point] + "-\(number)" + pattern[point...]
+  }
+}
