@@ -135,14 +135,12 @@ struct Runner {
     if key == "q" { return stop(&stops) }
     let asked = runs.filter { key == " " ? $0.desk.takesPhotos : $0.desk.recordsMovies }
     // All begin together, and end together.
-    let isRecording = asked.contains { $0.desk.current != nil }
+    let isRecording = asked.contains { $0.isRecording }
     for run in asked.isEmpty ? [runs[0]] : asked {
       let (desk, current) = (run.desk, run.desk.current)
       switch key {
       case " ": run.makeFile { () throws(RunError) in _ = try desk.photo() }
-      case "r" where !isRecording: run.makeFile { () throws(RunError) in _ = try desk.record() }
-      case "r" where current != nil:
-        do throws(RunError) { _ = try desk.stop(current) } catch { run.voice.tell(refusal: error) }
+      case "r": if isRecording { run.stopRecording() } else { run.record() }
       case "n" where current != nil || !isRecording:
         run.makeFile { () throws(RunError) in _ = try desk.next(current) }
       default: break

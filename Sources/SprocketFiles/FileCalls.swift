@@ -148,6 +148,13 @@ package enum FileCalls {
     return unsafe fstatat(folder, name, &status, 0) == 0 && nanoseconds(status.st_ctim) >= time
   }
 
+  /// When an open file was written or named last; `nil` if that is unknown. The corresponding C function is
+  /// `fstat`.
+  package static func changeTime(_ descriptor: Int32) -> Int64? {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? nanoseconds(status.st_ctim) : nil
+  }
+
   package static func hasChanged(_ path: String, since time: Int64) -> Bool {
     unsafe hasChanged(AT_FDCWD, path, since: time)
   }

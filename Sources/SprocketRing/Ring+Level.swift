@@ -41,6 +41,13 @@ extension Ring {
     isParked(tap: tap.place) ? 0 : behind(cursor: cursor(ofTap: tap.place))
   }
 
+  /// What a tap may take by now, and what it has taken or passed over: sequences below these. A parked tap
+  /// has taken all. Any thread may ask, as for `level`.
+  public func reach(ofTap tap: RingPlan.TapIndex) -> (ready: UInt64, taken: UInt64) {
+    let ready = passed(plan.taps[tap.place].upstream)
+    return (ready, isParked(tap: tap.place) ? ready : passed(cursor: cursor(ofTap: tap.place)))
+  }
+
   private func behind(cursor: Int) -> UInt64 {
     let published = passed(cursor: 0)
     let passed = passed(cursor: cursor)

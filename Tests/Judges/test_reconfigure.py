@@ -1,5 +1,7 @@
 """A run whose source, stages and sinks change while it goes on."""
+import fcntl
 import json
+import os
 import socket
 import threading
 
@@ -236,3 +238,26 @@ def test_a_change_that_is_refused_late_leaves_the_movie_alone(tmp_path):
     assert [file.name for file in tmp_path.glob("m*")] == ["m.mov"]
     assert frame_count(tmp_path / "m.mov") == summary["sinks"]["movie"]["delivered"]
     assert not [note for note in summary["notes"] if "goes on" in note or "no frame came" in note]
+
+
+def test_a_reader_that_pauses_costs_the_others_no_frame_and_ends_no_run(tmp_path):
+    pipe, sums = tmp_path / "pipe", tmp_path / "sums"
+    os.mkfifo(pipe)
+    descriptor = os.open(pipe, os.O_RDWR)
+    fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, 4096)
+    with asked_run(tmp_path, "--reports", pipe, "--checksums", sums) as (client, process):
+        # Nobody reads: the pipe is full after some frames.
+        client.wait(60)
+        refused = client.ask("reconfigure", attach=["null"])
+        assert not refused["ok"] and "reports has taken no frame for 2 s" in refused["error"]
+        client.wait(5)
+        # It reads on, and what was refused is accepted.
+        threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(descriptor, 1 << 16), b"")],
+                         daemon=True).start()
+        wait_for(lambda: client.ask("reconfigure", attach=["null"])["ok"], process)
+        client.wait(5)
+        finish(client, process)
+    summary = read_summary(tmp_path / "summary.json")
+    assert summary["errors"] == [] and process.returncode == 0
+    line = summary["sinks"]["checksum"]
+    assert line["delivered"] == sum(line[fate] for fate in fates(line)) > 60

@@ -93,6 +93,41 @@ struct WithdrawTests {
     expectEqual(asker.errors.map { $0.description.contains("has taken effect") }, [true])
   }
 
+  /// What is asked for the next frame is on its way.
+  @Test func aStopAtTheNextFrameIsNotWithdrawn() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie", path: "a")) }] + .frames(0..<10)
+        + [
+          .call {
+            guard let id = asker.ids.first else { return }
+            asker.wait(.stop(id), at: .now)
+            asker.withdraw(0)
+          }
+        ] + .frames(10..<20), sinks: [sink])
+    expectEqual(asker.errors.count, 1)
+    expectEqual(sink.contents, [Array(0..<10)])
+  }
+
+  /// Stops of recordings that have ended take no place until their frame.
+  @Test func whatWaitsForAnEndedRecordingIsForgotten() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    var steps: [ScriptedSource.Step] = []
+    for take in 0..<300 {
+      steps += [
+        .call {
+          asker.ask(.record(sink: "movie", frames: 1))
+          guard asker.ids.count == take + 1 else { return }
+          asker.wait(.stop(asker.ids[take]), at: .frame(1 << 60))
+        }
+      ]
+      steps += .frames(UInt64(take)..<UInt64(take + 1))
+    }
+    try run(asker, steps, sinks: [sink])
+    expectEmpty(asker.errors.filter { $0.description.contains("wait") })
+  }
+
   @Test func aStopIsNeverRefused() throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
     try run(

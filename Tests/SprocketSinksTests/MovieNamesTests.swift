@@ -15,7 +15,7 @@ struct MovieNamesTests {
         asked += 1
         return there.contains { path == "/nowhere/take-\($0).mov" }
       }
-      name.complete()
+      name.keep()
       return name.number
     }
     return (numbers, asked)
@@ -40,7 +40,7 @@ struct MovieNamesTests {
     expectEqual(held.number, 1)
     _ = consume held
     let again = try take()
-    again.complete()
+    again.keep()
     _ = consume again
     #expect(throws: RunError.self) { try take() }
   }
@@ -51,7 +51,7 @@ struct MovieNamesTests {
       let name = try names.take("/nowhere/{n}.mov", number, isMadeUp: true, replaces: false) { _ in
         false
       }
-      name.complete()
+      name.keep()
     }
     expectEqual(names.counts, [0, 1024, 1])
   }

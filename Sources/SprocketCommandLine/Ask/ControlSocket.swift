@@ -11,6 +11,11 @@ internal import Synchronization
 final class ControlSocket: Sendable {
   /// Most clients at a time. Larger: more programs may watch a run.
   private static let mostClients = 32
+  /// Most requests that wait for a disk or a device, each with a thread of its own. Larger: more clients may
+  /// wait for a disk that hangs.
+  private static let mostWork = 32
+  private static let isBusy =
+    "\(mostWork) requests wait for a disk or a device already; look at what they wait for"
   /// Most bytes of a request, and of answers that a client has not read. Larger: clients may send longer
   /// requests and read more slowly, and each uses more memory.
   private static let longestRequest = 1 << 16
@@ -85,8 +90,9 @@ final class ControlSocket: Sendable {
       wait(for: clients, listens: canAccept)
       canAccept = accept(&clients, &clientCount)
       for index in clients.indices {
-        answer(&clients[index])
-        receive(&clients[index])
+        var working = clients.count { $0.work != nil }
+        answer(&clients[index], &working)
+        receive(&clients[index], &working)
         addEvents(to: &clients[index], isOver: isOver)
         send(&clients[index])
       }
@@ -96,7 +102,13 @@ final class ControlSocket: Sendable {
         return isDone
       }
     }
-    for client in clients { close(client.descriptor) }
+    for index in clients.indices {
+      if clients[index].work != nil {
+        clients[index].output += Array(answerer.refusal("the run has ended").utf8)
+        send(&clients[index])
+      }
+      close(clients[index].descriptor)
+    }
     removeNames()
   }
 
@@ -125,7 +137,9 @@ final class ControlSocket: Sendable {
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
       let user = peerUser(of: accepted)
       let isWelcome = user == geteuid() || user == 0
-      guard isWelcome, clients.count < Self.mostClients else {
+      // One that has left may wait for an answer that a disk keeps.
+      let present = clients.count { !$0.isLeaving }
+      guard isWelcome, present < Self.mostClients else {
         close(accepted)
         continue
       }
@@ -134,7 +148,7 @@ final class ControlSocket: Sendable {
     }
   }
 
-  private func receive(_ client: inout Client) {
+  private func receive(_ client: inout Client, _ working: inout Int) {
     guard !client.isLeaving else { return }
     var bytes = [UInt8](repeating: 0, count: 4096)
     // Reads at most one longest request at a time, so that no client delays the others.
@@ -147,7 +161,7 @@ final class ControlSocket: Sendable {
       }
       client.input += bytes[..<count]
     }
-    answer(&client)
+    answer(&client, &working)
     if client.input.count > Self.longestRequest {
       client.output += Array(
         answerer.refusal("a request has at most \(Self.longestRequest) bytes").utf8)
@@ -156,7 +170,7 @@ final class ControlSocket: Sendable {
   }
 
   /// Answers the lines that have come.
-  private func answer(_ client: inout Client) {
+  private func answer(_ client: inout Client, _ working: inout Int) {
     if let work = client.work {
       guard work.wait(for: .zero), let result = work.take() else { return }
       client.work = nil
@@ -171,8 +185,11 @@ final class ControlSocket: Sendable {
       case .events(let text):
         client.output += Array(text.utf8)
         client.told = answerer.mark
+      case .work where working >= Self.mostWork:
+        client.output += Array(answerer.refusal(Self.isBusy).utf8)
       case .work(let make):
         do throws(RunError) {
+          working += 1
           client.work = try BackgroundWork("change", make)
         } catch {
           client.output += Array(answerer.refusal(error.told).utf8)

@@ -129,7 +129,7 @@ struct RequestAnswerer: Sendable {
       guard let id = request.id else {
         throw RunError(.usage, "`cancel` has the `id` from the answer to the request")
       }
-      try desk.engine.withdraw(RequestID(id))
+      try desk.engine.withdraw(RequestID(id), of: client)
       return Answer()
     case "control":
       var wishes = request.controls?.mapValues(\.text) ?? [:]

@@ -20,6 +20,8 @@ final class PreparedRun {
   let freeSpace: FreeSpace?
   /// A request of a key or signal that makes a file.
   private var request: BackgroundWork<Void>?
+  /// Whether a recording is being made, and is to be stopped once it is.
+  private let pending = PendingRecording()
 
   init(
     label: String?, _ command: RunCommand, _ desk: RequestDesk, digest: ChecksumSink?,
@@ -42,12 +44,37 @@ final class PreparedRun {
   /// signals wait longer.
   private static let patience = Duration.milliseconds(200)
 
+  /// Whether a recording is under way, or being made.
+  var isRecording: Bool { desk.current != nil || pending.goesOn }
+
+  /// Starts a recording, for a key or signal.
+  func record() {
+    guard pending.begin() else { return }
+    let isAsked = makeFile { [desk, pending] () throws(RunError) in
+      defer { pending.end() }
+      let id = try desk.record().recordings.first
+      if !pending.goesOn, let id { _ = try desk.stop(id) }
+    }
+    if !isAsked { pending.end() }
+  }
+
+  /// Stops the recording that is under way, or being made.
+  func stopRecording() {
+    let isPending = pending.stop()
+    guard let current = desk.current else { return }
+    do throws(RunError) { _ = try desk.stop(current) } catch {
+      if !isPending { voice.tell(refusal: error) }
+    }
+  }
+
   /// Makes a request that makes a file, on a thread of its own: a disk that hangs must not stop the thread
-  /// that takes signals. One at a time.
-  func makeFile(_ ask: @escaping () throws(RunError) -> Void) {
+  /// that takes signals. One at a time: false if the one before still waits.
+  @discardableResult
+  func makeFile(_ ask: @escaping () throws(RunError) -> Void) -> Bool {
     if let request, !request.wait(for: .zero) {
-      return voice.tell(
+      voice.tell(
         refusal: RunError(.failed, "the disk has not answered to the request before; look at it"))
+      return false
     }
     do throws(RunError) {
       let work = try BackgroundWork("request") { [voice] in
@@ -55,8 +82,10 @@ final class PreparedRun {
       }
       request = work
       _ = work.wait(for: Self.patience)
+      return true
     } catch {
       voice.tell(refusal: error)
+      return false
     }
   }
 
@@ -71,6 +100,33 @@ final class PreparedRun {
 
   /// A sentence with the source's label before it.
   func named(_ sentence: String) -> String { label.map { "\($0): \(sentence)" } ?? sentence }
+}
+
+/// A recording that a key or signal asks for, until its file is made.
+private final class PendingRecording: Sendable {
+  private let state = Locked<(isMade: Bool, isStopped: Bool)>((false, false))
+
+  /// Whether one is being made that nobody has stopped.
+  var goesOn: Bool { state.withLock { $0.isMade && !$0.isStopped } }
+
+  /// False if one is being made.
+  func begin() -> Bool {
+    state.withLock { state in
+      guard !state.isMade else { return false }
+      state = (true, false)
+      return true
+    }
+  }
+
+  /// Lets the one that is being made end at once; false if there is none.
+  func stop() -> Bool {
+    state.withLock { state in
+      state.isStopped = state.isMade
+      return state.isMade
+    }
+  }
+
+  func end() { state.withLock { $0 = (false, false) } }
 }
 
 /// What a run of one source came to.

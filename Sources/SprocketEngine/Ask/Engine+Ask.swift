@@ -29,10 +29,11 @@ extension Engine {
   }
 
   /// Takes back requests that were asked together and wait for their frame: a recording does not begin, the
-  /// file of a `next` is removed, a stop is forgotten, settings stay. Throws if they have taken effect, or if
-  /// there are none of that number. May be called from any thread; waits for no frame.
-  public func withdraw(_ id: RequestID) throws(RunError) {
-    let (unused, settings) = try recordings.withdraw(id)
+  /// file of a `next` is removed, a stop is forgotten, settings stay. Throws if they have taken effect, if
+  /// they were asked for the next frame, and if the holder has none of that number; `.program` withdraws
+  /// those of all. May be called from any thread; waits for no frame.
+  public func withdraw(_ id: RequestID, of holder: RequestHolder = .program) throws(RunError) {
+    let (unused, settings) = try recordings.withdraw(id, of: holder)
     if let settings { shared.settings.remove(settings) }
     for job in unused {
       job.record.reason = .asked

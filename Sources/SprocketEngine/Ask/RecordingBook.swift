@@ -268,7 +268,9 @@ struct RecordingBook: Hashable {
     return body(&sinks[sink, default: Sink(name: "")].recordings[place])
   }
 
+  /// The first reason is the one: a later stop may find a recording that has ended.
   mutating func add(_ reason: Reason) {
+    if reasons.contains(where: { $0.id == reason.id }) { return }
     if reasons.count == Self.kept { reasons.removeFirst() }
     reasons.append(reason)
   }

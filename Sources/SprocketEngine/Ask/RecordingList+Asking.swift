@@ -56,12 +56,17 @@ extension RecordingList {
 
   /// Takes back a request that waits for its frame. Returns the files that are not needed. Throws if it has
   /// taken effect.
-  func withdraw(_ id: RequestID) throws(RunError) -> (unused: [Job], settings: SettingRequest?) {
+  func withdraw(
+    _ id: RequestID, of holder: RequestHolder
+  ) throws(RunError) -> (unused: [Job], settings: SettingRequest?) {
     try state.withLock { (state) throws(RunError) in
-      guard let ticket = state.tickets.first(where: { $0.id == id }),
-        ticket.exchange(for: .withdrawn)
-      else {
-        throw RunError(.usage, "no request \(id) waits: it has taken effect, or there was none")
+      let ticket = state.tickets.first { ticket in
+        ticket.id == id && ticket.isLater && (holder == .program || ticket.holder == holder)
+      }
+      guard let ticket, ticket.exchange(for: .withdrawn) else {
+        throw RunError(
+          .usage, "no request \(id) waits for a later frame: it has taken effect, or there was none"
+        )
       }
       state.tickets.removeAll { $0 === ticket }
       let unused = state.book.withdraw(ticket.files, stops: ticket.stops)
@@ -74,7 +79,7 @@ extension RecordingList {
     _ settings: SettingRequest, at moment: Moment, by holder: RequestHolder
   ) throws(RunError) -> RequestID {
     try state.withLock { (state) throws(RunError) in
-      let ticket = RequestTicket(port.newID(), holder, settings: settings)
+      let ticket = RequestTicket(port.newID(), holder, moment, settings: settings)
       try state.keep(ticket)
       guard port.add(RequestPort.Entry(settings: settings, ticket: ticket, moment: moment)) else {
         throw port.refusal
@@ -140,9 +145,9 @@ extension RecordingList {
       var next = state
       let noted = try next.note(requests, jobs, moment)
       let ticket = RequestTicket(
-        port.newID(), holder, files: jobs.compactMap { $0?.order.part.file }, stops: noted.stops,
-        isFree: noted.isFree)
-      try next.keep(ticket)
+        port.newID(), holder, moment, files: jobs.compactMap { $0?.order.part.file },
+        stops: noted.stops, isFree: noted.isFree)
+      if !noted.steps.isEmpty { try next.keep(ticket) }
       let entry = RequestPort.Entry(steps: noted.steps, ticket: ticket, moment: moment)
       guard noted.steps.isEmpty || port.add(entry, isOwn: noted.isFree) else { throw port.refusal }
       state = next
@@ -155,7 +160,7 @@ extension RecordingList.State {
   fileprivate struct Noted {
     var ids: [RecordingID] = []
     var steps: [RequestPort.Step] = []
-    /// Recordings of stops.
+    /// Recordings of the stops that are the first ones.
     var stops: [RecordingID] = []
     /// Whether there are only stops, each the first one of its recording.
     var isFree = true
@@ -185,8 +190,7 @@ extension RecordingList.State {
         // A recording that ends at the next frame already needs no second stop.
         if moment == .now, !isFirst { continue }
         noted.steps.append(RequestPort.Step(sink: sink, change: .end(stopped)))
-        noted.stops.append(stopped)
-        if !isFirst { noted.isFree = false }
+        if isFirst { noted.stops.append(stopped) } else { noted.isFree = false }
         continue
       case (.record, nil), (.next, nil): preconditionFailure("a request without its file")
       }

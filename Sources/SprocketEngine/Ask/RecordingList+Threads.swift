@@ -27,7 +27,11 @@ extension RecordingList {
       }
       return asked.sorted { $0.order.part.file.number < $1.order.part.file.number }
         .compactMap { job in
-          state.book.begin(job.record.id).flatMap { state.jobs.removeValue(forKey: $0) }
+          guard let file = state.book.begin(job.record.id) else { return nil }
+          for ticket in state.tickets where ticket.files.contains(file) {
+            _ = ticket.exchange(for: .takesEffect)
+          }
+          return state.jobs.removeValue(forKey: file)
         }
     }
   }
@@ -36,11 +40,15 @@ extension RecordingList {
   /// place; throws if the file cannot be made.
   func makeFile(after job: Job) throws(RunError) -> Job? {
     // A sink that is being detached begins no further file.
-    guard state.withLock({ $0.outputs[job.sink] != nil }) else { return nil }
-    let next = try makeFile(
-      job.record.id, sink: job.sink, frames: job.frames.map { $0 - job.written })
-    if let next { state.withLock { $0.book.goOn(in: next.order) } }
-    return next
+    do throws(RunError) {
+      let next = try makeFile(
+        job.record.id, sink: job.sink, frames: job.frames.map { $0 - job.written })
+      if let next { state.withLock { $0.book.goOn(in: next.order) } }
+      return next
+    } catch {
+      guard state.withLock({ $0.outputs[job.sink] != nil }) else { return nil }
+      throw error
+    }
   }
 
   func noteBegin(_ job: Job) {
@@ -132,7 +140,11 @@ extension RecordingList {
 
   /// Refuses all later requests. Returns the files that were asked for and have not begun.
   func close() -> [Job] {
-    let left = state.withLock { state in state.take(state.book.close()) }
+    let left = state.withLock { state in
+      for ticket in state.tickets { _ = ticket.exchange(for: .takesEffect) }
+      state.tickets = []
+      return state.take(state.book.close())
+    }
     port.close()
     return left
   }

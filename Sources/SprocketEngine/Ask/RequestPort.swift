@@ -21,6 +21,12 @@ final class RequestPort: Sendable {
     case end(RecordingID)
     /// The sink reports that a recording has ended by itself.
     case ended(RecordingID)
+
+    var recording: RecordingID {
+      switch self {
+      case .begin(let id, _), .next(let id, _), .end(let id), .ended(let id): id
+      }
+    }
   }
 
   struct Step: Hashable, Sendable {
@@ -36,6 +42,10 @@ final class RequestPort: Sendable {
     var woken: Int?
     /// `nil` for an entry that cannot be withdrawn.
     var ticket: RequestTicket?
+    /// Recordings of `sequence` that a request has stopped before it began.
+    var stopped: Set<RecordingID> = []
+    /// Whether it takes none of the port's places.
+    fileprivate(set) var isOwn = false
     let moment: Moment
   }
 
@@ -47,7 +57,7 @@ final class RequestPort: Sendable {
   private let state = Locked(State())
   /// Number of entries ever added. The source's thread takes the lock only if it has changed.
   private let count = Atomic<UInt64>(0)
-  /// Entries that the source's thread took and that wait for their frame.
+  /// Entries that the source's thread took, that wait for their frame, and that take a place.
   let waiting = Atomic<Int>(0)
 
   private let ids = Atomic<UInt64>(0)
@@ -61,8 +71,10 @@ final class RequestPort: Sendable {
   /// once at the next frame and once at a later one, and a sink is woken by one at a time.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
-      let used = state.entries.count + waiting.load(ordering: .relaxed)
+      let used = state.entries.count { !$0.isOwn } + waiting.load(ordering: .relaxed)
       guard !state.isClosed, isOwn || used < Self.capacity else { return false }
+      var entry = entry
+      entry.isOwn = isOwn
       state.entries.append(entry)
       // `count` changes under the lock: `take` reads both together, and so misses no entry.
       count.wrappingAdd(1, ordering: .releasing)

@@ -45,6 +45,8 @@ final class RequestTicket: Sendable {
 
   let id: RequestID
   let holder: RequestHolder
+  /// Whether they wait for a frame that is not the next one.
+  let isLater: Bool
   /// What is to be given back if they are withdrawn.
   let files: [FileID]
   let stops: [RecordingID]
@@ -54,9 +56,10 @@ final class RequestTicket: Sendable {
   private let state = Atomic<UInt8>(State.waits.rawValue)
 
   init(
-    _ id: RequestID, _ holder: RequestHolder, files: [FileID] = [], stops: [RecordingID] = [],
-    settings: SettingRequest? = nil, isFree: Bool = false
+    _ id: RequestID, _ holder: RequestHolder, _ moment: Moment, files: [FileID] = [],
+    stops: [RecordingID] = [], settings: SettingRequest? = nil, isFree: Bool = false
   ) {
+    isLater = moment != .now
     self.id = id
     self.holder = holder
     self.files = files

@@ -34,7 +34,8 @@ extension Engine {
   /// A sink that is removed completes its files beside the run. Its account, and that of a sink that is
   /// added, are about the frames that were produced while it was attached (`Ledger.Entry.frames`).
   ///
-  /// Throws if a name is unknown, if source, stage or sink refuse, if memory does not suffice, if another
+  /// Throws if a name is unknown, if source, stage or sink refuse, if memory does not suffice, if a sink of
+  /// the run has taken no frame for 2 s because its disk or reader blocks, if another
   /// thread changes the run at the same time, if the run does not go on, and if it is called on one of the
   /// run's own threads, for example by a stage. If a device had to be closed for the change and cannot be
   /// opened again, the run ends with an error.
@@ -58,6 +59,7 @@ extension Engine {
     do throws(RunError) {
       for _ in 0..<Self.attempts {
         let change = try prepare(wanted, &source)
+        try requireMovingSinks(change)
         guard shared.changes.ask(change) else { throw ChangePort.isOver }
         switch try answer(to: change) {
         case .done: return

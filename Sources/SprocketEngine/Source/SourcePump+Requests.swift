@@ -59,7 +59,7 @@ extension SourcePump {
       entry.isWithdrawn || due(entry, number: number, from: first, frame) != nil
     }
     guard let firstDue else {
-      return shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
+      return countWaiting()
     }
     var kept = Array(requests.entries[..<firstDue])
     var hasRoom = true
@@ -76,17 +76,23 @@ extension SourcePump {
     }
     requests.entries = kept
     cancelEnded()
-    shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
+    countWaiting()
   }
 
-  /// Recordings that were stopped before their frame came do not begin.
+  private func countWaiting() {
+    shared.port.waiting.store(requests.entries.count { !$0.isOwn }, ordering: .relaxed)
+  }
+
+  /// Removes what waits for recordings that have ended, or were stopped before they began.
   private func cancelEnded() {
     guard !requests.ended.isEmpty else { return }
     let ended = requests.ended
     requests.ended = []
     for index in requests.entries.indices {
-      requests.entries[index].steps.removeAll { step in
-        if case .begin(let id, _) = step.change { ended.contains(id) } else { false }
+      requests.entries[index].steps.removeAll { ended.contains($0.change.recording) }
+      if let sequence = requests.entries[index].sequence {
+        let stopped = sequence.recordings.joined().filter(ended.contains)
+        requests.entries[index].stopped.formUnion(stopped)
       }
     }
     requests.entries.removeAll { !isKept($0) }
@@ -122,13 +128,14 @@ extension SourcePump {
       requests.lastNumber = number
       change(request, at: number)
     }
-    if let sequence = entry.sequence { begin(sequence) }
+    if let sequence = entry.sequence { begin(sequence, without: entry.stopped) }
     if let sink = entry.woken { wake(sink) }
     for step in entry.steps {
-      if case .ended(let id) = step.change { noteEnded(id) }
-      if case .end(let id) = step.change {
+      switch step.change {
+      case .ended(let id), .end(let id):
         requests.ended.append(id)
         noteEnded(id)
+      case .begin, .next: break
       }
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
       if let stamped = gates[index].gate.apply(step.change) {
@@ -155,7 +162,7 @@ extension SourcePump {
     )
     requests.entries.removeAll { !isKept($0) }
     for index in sequences.indices { sequences[index].checkSinks(gates) }
-    shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
+    countWaiting()
   }
 
   /// False for requests to sinks that were detached meanwhile: they wait no longer.

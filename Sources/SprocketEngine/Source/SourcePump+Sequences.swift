@@ -61,8 +61,10 @@ struct RunningSequence {
 /// Keeps of the contract of requests:
 /// - A21: see `SequenceCourse`. A sequence that is not over after its time fails.
 extension SourcePump {
-  func begin(_ sequence: RecordingSequence) {
+  /// `stopped`: recordings of it that a request has stopped already.
+  func begin(_ sequence: RecordingSequence, without stopped: Set<RecordingID>) {
     var new = RunningSequence(sequence)
+    new.stopped = stopped
     new.checkSinks(gates)
     if new.port !== controls { new.move(to: nil) }
     sequences.append(new)

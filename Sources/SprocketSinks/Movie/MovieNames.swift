@@ -2,15 +2,15 @@ import SprocketCore
 internal import SprocketFiles
 internal import Synchronization
 
-/// The name of a file while that is made. It is free again when this object ends, unless the file is
-/// complete.
+/// The name of a file of this run. It is free again when this object ends, unless there is a file: complete,
+/// or with its partial name because it could not be completed.
 final class MovieName: Sendable {
   let path: String
   /// What the name was made of, and its number.
   fileprivate let pattern: String
   let number: Int
   private let names: MovieNames
-  private let isComplete = Atomic(false)
+  private let isKept = Atomic(false)
 
   fileprivate init(_ path: String, _ pattern: String, _ number: Int, of names: MovieNames) {
     self.path = path
@@ -19,12 +19,13 @@ final class MovieName: Sendable {
     self.names = names
   }
 
-  /// The file has its name: this run gives it to no other.
-  func complete() { isComplete.store(true, ordering: .relaxed) }
+  /// A file is there: this run gives its name to no other.
+  func keep() { isKept.store(true, ordering: .relaxed) }
 
-  deinit {
-    names.leave(path, pattern, number, isComplete: isComplete.load(ordering: .relaxed))
-  }
+  /// The file was empty, and is removed.
+  func free() { isKept.store(false, ordering: .relaxed) }
+
+  deinit { names.leave(path, pattern, number, isKept: isKept.load(ordering: .relaxed)) }
 }
 
 /// The names of the files of one run. Any thread may take one: the lock is not held while the disk is asked.
@@ -33,23 +34,23 @@ final class MovieNames: Sendable {
   private struct State {
     /// Of files that are not complete.
     var held: Set<String> = []
-    /// Of complete files, the latest ones, in a ring.
-    var complete: Set<String> = []
+    /// Of those that are there, the latest ones, in a ring.
+    var made: Set<String> = []
     var ring: [String] = []
     var next = 0
     /// The latest number of each pattern.
     var numbers: [String: Int] = [:]
   }
 
-  /// Names of complete files that are kept, and patterns. Larger: with `--overwrite`, a file of this run that
-  /// is older is known as such although the clock was set back.
+  /// Names of files that are kept, and patterns. Beyond these a file of this run is known by its time alone.
+  /// Larger: that happens later.
   private static let kept = 1024
 
   private let state = Locked(State())
   private let began = FileCalls.now()
 
-  /// Numbers of names that are held, of those of complete files, and of patterns.
-  var counts: [Int] { state.withLock { [$0.held.count, $0.complete.count, $0.numbers.count] } }
+  /// Numbers of names that are held, of those of files that are there, and of patterns.
+  var counts: [Int] { state.withLock { [$0.held.count, $0.made.count, $0.numbers.count] } }
 
   /// Takes the name of the file of that number. Where a made-up name is taken, a later number is: its cost
   /// does not depend on how many there are. Throws if a name that is not made up is one of this run's files.
@@ -59,7 +60,7 @@ final class MovieNames: Sendable {
   ) throws(RunError) -> MovieName {
     func isTaken(_ number: Int) -> Bool {
       let path = Self.path(pattern, number)
-      return state.withLock { $0.held.contains(path) || $0.complete.contains(path) }
+      return state.withLock { $0.held.contains(path) || $0.made.contains(path) }
         || isThere(path) && (!replaces || isOwn(path))
     }
     var number = number
@@ -93,9 +94,11 @@ final class MovieNames: Sendable {
     return high
   }
 
-  /// Whether a file that would be replaced is one of this run.
+  /// Whether a file that would be replaced is one of this run. The clock is asked only where more names were
+  /// given than are kept: it may be wrong.
   private func isOwn(_ path: String) -> Bool {
-    state.withLock { $0.complete.contains(path) } || FileCalls.hasChanged(path, since: began)
+    let (isMade, isFull) = state.withLock { ($0.made.contains(path), $0.ring.count == Self.kept) }
+    return isMade || isFull && FileCalls.hasChanged(path, since: began)
   }
 
   private func hold(_ pattern: String, _ number: Int) -> MovieName? {
@@ -109,17 +112,17 @@ final class MovieNames: Sendable {
     return isHeld ? MovieName(path, pattern, number, of: self) : nil
   }
 
-  fileprivate func leave(_ path: String, _ pattern: String, _ number: Int, isComplete: Bool) {
+  fileprivate func leave(_ path: String, _ pattern: String, _ number: Int, isKept: Bool) {
     state.withLock { state in
       state.held.remove(path)
-      if isComplete {
+      if isKept {
         if state.ring.count < Self.kept {
           state.ring.append(path)
         } else {
-          state.complete.remove(state.ring[state.next])
+          state.made.remove(state.ring[state.next])
           state.ring[state.next] = path
         }
-        state.complete.insert(path)
+        state.made.insert(path)
         state.next = (state.next + 1) % Self.kept
       } else if state.numbers[pattern] == number {
         state.numbers[pattern] = number - 1

@@ -61,6 +61,7 @@ final class MovieRecording: RecordingFile {
     self.container = container
     clock = MovieClock(rate: container.ticksPerSecond)
     constant = constantRate.map { ConstantRate($0, ticksPerSecond: container.ticksPerSecond) }
+    given.keep()
   }
 
   /// Frames in whole fragments that the kernel has; 0 if the file was removed or the disk lost it.
@@ -178,12 +179,14 @@ final class MovieRecording: RecordingFile {
       settleSound(as: isKept ? .delivered : .failed)
       throw error
     }
-    given.complete()
     settleSound(as: .delivered)
     for track in tracks { track.note(path: name) }
   }
 
-  func abandon() { output.abandonEmpty() }
+  func abandon() {
+    output.abandonEmpty()
+    given.free()
+  }
 
   private func begin(_ captured: Timestamp) throws(RunError) {
     guard let description else { preconditionFailure("a movie is written before `describe`") }

@@ -8,7 +8,6 @@ internal import SprocketFiles
 struct MovieReports: ~Copyable {
   private var line = ReportLine()
   private var text = TextBuffer()
-  private var kept = TextBuffer()
 
   mutating func describe(_ setup: SinkSetup) { line = ReportLine(setup) }
 
@@ -52,9 +51,9 @@ struct MovieReports: ~Copyable {
     try text.withBytes(body)
   }
 
-  /// Passes on a frame's bytes, its line, and the count of its bytes: for `parts(of:)`.
-  mutating func keep(
-    _ frame: borrowing PackedFrame, _ bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Void
+  /// Stores a frame's bytes, its line, and the count of its bytes, for `parts(of:)`, in `kept`.
+  func keep(
+    _ frame: borrowing PackedFrame, _ bytes: Span<UInt8>, in kept: inout TextBuffer
   ) throws(RunError) {
     kept.removeAll()
     kept.append(bytes)
@@ -62,7 +61,6 @@ struct MovieReports: ~Copyable {
     for byte in 0..<4 {
       try kept.append(UInt8(truncatingIfNeeded: bytes.count >> (8 * byte)))
     }
-    kept.withBytes(body)
   }
 
   /// Which bytes of what `keep` passed on are the frame's, and which its line.

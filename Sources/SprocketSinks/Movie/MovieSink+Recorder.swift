@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketFiles
 internal import SprocketLibAV
 
 // Recordings on demand.
@@ -40,8 +41,13 @@ extension MovieSink {
 
   public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
     let bytes = needs == nil ? frame.view.encoded : frame.packed
+    guard reports != nil else { return body(bytes) }
+    // Out of the property: what is called may keep another frame, and write lines.
+    var kept = keptText.take() ?? TextBuffer()
     // A text in memory takes every line.
-    if reports != nil { try? reports?.keep(frame, bytes, body) } else { body(bytes) }
+    try? reports?.keep(frame, bytes, in: &kept)
+    kept.withBytes(body)
+    keptText = consume kept
   }
 
   public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {

@@ -46,6 +46,8 @@ public final class MovieSink: Recorder {
   let sync: Duration?
   /// Lines of frames; `nil` where the movie has none.
   var reports: MovieReports?
+  /// Memory of a frame with its line.
+  var keptText: TextBuffer?
   var format: FrameFormat?
   /// What the source's file says of itself.
   private var sourceTags: [String: String] = [:]

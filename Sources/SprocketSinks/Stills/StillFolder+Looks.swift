@@ -41,9 +41,13 @@ extension StillFolder {
     return isFile ? "a file" : "a device, a pipe or in no folder"
   }
 
-  /// Whether the name that is set is that of a still of this run, which is never replaced.
-  var isOwn: Bool {
-    unsafe FileCalls.hasChanged(descriptor, name, since: began)
+  /// Whether no still may have the name that is set.
+  var isTaken: Bool { isOwn || !overwrite && isThere }
+
+  /// Whether it is that of a still of this run, which is never replaced.
+  private var isOwn: Bool {
+    guard let began else { return false }
+    return unsafe FileCalls.hasChanged(descriptor, name, since: began)
       || FileCalls.hasChanged(descriptor, partialName, since: began)
   }
 

@@ -15,7 +15,7 @@ final class StillFolder {
   private let path: String
   private let naming: StillName
   let descriptor: Int32
-  private let overwrite: Bool
+  let overwrite: Bool
   /// Made by this run.
   private let isMade: Bool
   /// Made by this run, and so far empty.
@@ -31,7 +31,8 @@ final class StillFolder {
   /// This run has no still, so the stills of an earlier run are kept.
   private(set) var keepsOld = false
   private var hasFailed = false
-  let began = FileCalls.now()
+  /// When the first still was made, by the clock of its file system; `nil` before.
+  var began: Int64?
   /// A sync of the folder failed, so names may not be on the disk.
   private var isLost = false
 
@@ -120,11 +121,11 @@ final class StillFolder {
       try nameAll()
     }
     setNames(mark)
-    while naming.isPattern, isOwn || naming.hasTime && !overwrite && isThere {
+    while naming.hasTime, isTaken {
       mark.copy += 1
       setNames(mark)
     }
-    if naming.isPattern, !overwrite, isThere { throw fail(refusal) }
+    if naming.isPattern, isTaken { throw fail(refusal) }
     let file = openPartial(mark.number)
     guard file >= 0 else {
       throw fail(
@@ -132,6 +133,7 @@ final class StillFolder {
           ? .naming(path, partial: path, ENOENT) : .opening(current, purpose: "stills", -file))
     }
     isNew = false
+    if naming.isPattern, began == nil { began = FileCalls.changeTime(file) }
     var code = Self.write(first, to: file)
     if code == 0 { code = Self.write(second, to: file) }
     if code == 0 { code = Self.write(third, to: file) }
@@ -151,7 +153,7 @@ final class StillFolder {
   }
 
   /// Whether there is a file of the name that is set. The corresponding C function is `faccessat`.
-  private var isThere: Bool {
+  var isThere: Bool {
     unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
   }
 

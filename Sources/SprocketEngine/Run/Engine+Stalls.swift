@@ -1,0 +1,47 @@
+internal import SprocketCore
+internal import SprocketRing
+
+/// Sinks that take no frame: their disk or reader blocks.
+///
+/// Keeps of the contract of requests:
+/// - A18: a change ends the epoch, and all sinks wait until the slowest has drained. A sink that blocks would
+///   cost the others frames, and end the run. So it is looked for before the change is asked.
+extension Engine {
+  /// Nanoseconds without a frame after which a sink counts as blocked. Larger: slower disks are waited for,
+  /// and a change beside a reader that pauses is refused later.
+  private static let stall: Int64 = 2_000_000_000
+  /// Nanoseconds between two looks.
+  private static let pause: Int64 = 2_000_000
+
+  /// Waits until each sink has taken the frames that were ready for it. Throws if one takes none for `stall`.
+  /// One that is to be detached is interrupted first: nobody wants its frames any more.
+  func requireMovingSinks(_ change: ShapeChange) throws(RunError) {
+    for place in change.base.sinks where place.setup != nil {
+      var isMoving = isMoving(place, change.base)
+      if !isMoving, change.detached.contains(place.state.id) {
+        place.sink.interrupt()
+        isMoving = self.isMoving(place, change.base)
+      }
+      guard isMoving else {
+        throw RunError(
+          .failed,
+          "\(place.sink.name) has taken no frame for 2 s: its disk or its reader blocks. So nothing was "
+            + "changed; ask again when it goes on, or detach it")
+      }
+    }
+  }
+
+  private func isMoving(_ place: SinkPlace, _ epoch: Epoch) -> Bool {
+    let tap = RingPlan.TapIndex(place.index)
+    let target = epoch.ring.reach(ofTap: tap).ready
+    var (taken, end) = (UInt64(0), deadline(in: Self.stall))
+    while true {
+      let now = epoch.ring.reach(ofTap: tap).taken
+      // The epoch may have ended meanwhile: then the change is prepared anew.
+      if now >= target || current.epoch !== epoch || isOver.value == 1 { return true }
+      if now != taken { (taken, end) = (now, deadline(in: Self.stall)) }
+      guard monotonicNow() < end else { return false }
+      sleep(until: monotonicNow() + Self.pause)
+    }
+  }
+}
