@@ -70,6 +70,23 @@ extension RunCommand {
     }
   }
 
+  /// Whether a path names an open descriptor of this or another process, by whatever way.
+  static func isDescriptor(_ path: String) -> Bool {
+    let slash = path.lastIndex(of: "/")
+    let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+    let folder = PartialFile.target(
+      of: slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
+    if folder == "/dev" { return ["fd", "stdin", "stdout", "stderr"].contains(name) }
+    return folder.hasPrefix("/proc/") && folder.split(separator: "/").contains("fd")
+  }
+
+  /// Throws where a client of a run names an open descriptor: it could write into a recording.
+  static func refuseDescriptor(_ path: String, _ what: String) throws(RunError) {
+    guard isDescriptor(path) else { return }
+    throw RunError(
+      .usage, "\(what): \(path) is an open descriptor of a process; give the path of a file")
+  }
+
   static func isStandardOutput(_ path: String) -> Bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
   }

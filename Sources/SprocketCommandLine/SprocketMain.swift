@@ -46,6 +46,8 @@ public func sprocketMain(
 
 /// What has to be done before anything else.
 private final class Start {
+  init() { GivenDescriptors.note() }
+
   var signals = StopSignals(
     isForGood: true, takesUserSignals: CommandLine.arguments.contains(AskingOptions.signalOption))
   let invocation = Invocation()

@@ -261,3 +261,23 @@ def test_a_reader_that_pauses_costs_the_others_no_frame_and_ends_no_run(tmp_path
     assert summary["errors"] == [] and process.returncode == 0
     line = summary["sinks"]["checksum"]
     assert line["delivered"] == sum(line[fate] for fate in fates(line)) > 60
+
+
+@pytest.mark.parametrize("sink", ["share:fd:{}", "reports:/dev/fd/{}", "reports:/proc/self/fd/{}",
+                                  "reports:/dev/../proc/{pid}/fd/{}", "reports:/dev/stderr"])
+def test_no_client_names_a_descriptor_of_the_run(tmp_path, sink):
+    with asked_run(tmp_path) as (client, process):
+        assert client.ask("record")["ok"]
+        client.wait(5)
+        folder = f"/proc/{process.pid}/fd"
+        numbers = [name for name in os.listdir(folder) if int(name) > 2]
+        for number in numbers:
+            answer = client.ask("reconfigure", attach=[sink.format(number, pid=process.pid)])
+            assert not answer["ok"] and "descriptor" in answer["error"]
+            path = sink.partition(":")[2].format(number, pid=process.pid)
+            if "/fd/" in path:
+                assert not client.ask("next", path=path + ".mov")["ok"]
+        client.wait(5)
+        finish(client, process)
+    (recording,) = read_summary(tmp_path / "summary.json")["recordings"]
+    assert frame_count(recording["path"]) == recording["frames"]["delivered"] > 5

@@ -116,6 +116,7 @@ struct RequestAnswerer: Sendable {
   ) throws(RunError) -> Answer {
     let id = request.recording.map { RecordingID($0) }
     let time = AskedTime(moment: try request.moment, holder: client)
+    if let path = request.path { try RunCommand.refuseDescriptor(path, request.request) }
     switch request.request {
     case "record":
       return Answer(

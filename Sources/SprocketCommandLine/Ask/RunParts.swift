@@ -101,6 +101,7 @@ final class RunParts: Sendable {
       source = SourceText(name: name, values: [:], request: FormatRequest())
       if let path = RunCommand.path(ofSource: name) {
         try RunCommand.refuseDevice(asSource: path)
+        try RunCommand.refuseDescriptor(path, "source")
       }
     }
     source.values.merge(texts.sourceSettings ?? [:]) { $1 }
@@ -134,7 +135,9 @@ final class RunParts: Sendable {
         "checksum: give a file for the frames' digests, checksum:PATH; the digest of a whole run "
           + "is of all its frames")
     }
-    if let path = choice.path { try refuse(path, choice.kind.name, among: new) }
+    guard let path = choice.path else { return }
+    try RunCommand.refuseDescriptor(path, choice.kind.name)
+    try refuse(path, choice.kind.name, among: new)
   }
 
   /// A source may read what the source before it read.

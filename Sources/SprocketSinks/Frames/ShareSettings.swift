@@ -45,6 +45,7 @@ extension ShareSink {
         .usage,
         "--share \(name): give the number of a socket that this program was started with, as fd:3")
     }
-    return try ShareSink(descriptor: descriptor, settings)
+    return try ShareSink(
+      descriptor: try GivenDescriptors.take(descriptor, "--share \(name)"), settings)
   }
 }

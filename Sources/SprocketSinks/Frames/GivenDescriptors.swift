@@ -1,0 +1,33 @@
+internal import Glibc
+internal import SprocketCore
+
+/// Descriptors that the program was started with, as `fd:4` of a sink names them. Each can be taken once. All
+/// others are the program's own: recordings and sockets, which no text from outside may name.
+public enum GivenDescriptors {
+  /// `nil` until `note`.
+  private static let free = Locked<Set<Int32>?>(nil)
+  /// Numbers from 3 to below this are looked at. Larger: programs may be started with more, and start later.
+  private static let end: Int32 = 256
+
+  /// Remembers what is open now, beside the standard ones. For the program's start, before it opens anything:
+  /// without this call any open descriptor can be taken. The corresponding C function is `fcntl`.
+  public static func note() {
+    let open = (3..<end).filter { fcntl($0, F_GETFD) >= 0 }
+    free.withLock { $0 = Set(open) }
+  }
+
+  /// Takes a descriptor: the result is another number of it, and the number that was given is closed. Throws
+  /// if the program was not started with it, or if it was taken before.
+  static func take(_ number: Int32, _ what: String) throws(RunError) -> Int32 {
+    let isGiven = free.withLock { free in free == nil || free?.remove(number) != nil }
+    let copy = isGiven ? fcntl(number, F_DUPFD_CLOEXEC, 3) : -1
+    guard copy >= 0 else {
+      throw RunError(
+        .usage,
+        "\(what): the program was not started with descriptor \(number), or it is taken; give the number of "
+          + "one that it was started with")
+    }
+    close(number)
+    return copy
+  }
+}
