@@ -70,14 +70,21 @@ extension RunCommand {
     }
   }
 
-  /// Whether a path names an open descriptor of this or another process, by whatever way.
+  /// Whether a path names an open descriptor of this or another process, by whatever links.
   static func isDescriptor(_ path: String) -> Bool {
-    let slash = path.lastIndex(of: "/")
-    let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
-    let folder = PartialFile.target(
-      of: slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
-    if folder == "/dev" { return ["fd", "stdin", "stdout", "stderr"].contains(name) }
-    return folder.hasPrefix("/proc/") && folder.split(separator: "/").contains("fd")
+    var path = path
+    // As many links as the kernel follows.
+    for _ in 0..<40 {
+      let slash = path.lastIndex(of: "/")
+      let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+      let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+      let folder = PartialFile.target(of: parent)
+      if folder == "/dev", ["fd", "stdin", "stdout", "stderr"].contains(name) { return true }
+      if folder.hasPrefix("/proc/"), folder.split(separator: "/").contains("fd") { return true }
+      guard let target = PartialFile.link(at: path) else { return false }
+      path = target.hasPrefix("/") ? target : "\(folder)/\(target)"
+    }
+    return true
   }
 
   /// Throws where a client of a run names an open descriptor: it could write into a recording.

@@ -46,7 +46,12 @@ public func sprocketMain(
 
 /// What has to be done before anything else.
 private final class Start {
-  init() { GivenDescriptors.note() }
+  init() {
+    let names = CommandLine.arguments.contains {
+      $0.hasPrefix("--control-socket") || $0.contains("fd:")
+    }
+    if names { GivenDescriptors.note() }
+  }
 
   var signals = StopSignals(
     isForGood: true, takesUserSignals: CommandLine.arguments.contains(AskingOptions.signalOption))

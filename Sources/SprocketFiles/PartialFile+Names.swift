@@ -86,6 +86,17 @@ extension PartialFile {
     return unsafe String(cString: text)
   }
 
+  /// What a symbolic link says; `nil` if the path is none. The corresponding C function is `readlink`.
+  package static func link(at path: String) -> String? {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { text in
+      guard let start = text.baseAddress else { return nil }
+      let count = unsafe readlink(path, start, text.count)
+      guard count >= 0 else { return nil }
+      return unsafe String(
+        decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+  }
+
   static func size(_ descriptor: Int32) -> Int64 {
     var status = stat()
     return unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0

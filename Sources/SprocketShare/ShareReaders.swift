@@ -38,16 +38,7 @@ package final class ShareReaders {
   /// One reader, at the other end of a socket of packets that this program was started with.
   package init(descriptor: Int32, patience: Duration) throws(RunError) {
     (listener, self.patience) = (nil, patience)
-    var kind: Int32 = 0
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &length)
-    guard result == 0, kind == Int32(SOCK_SEQPACKET.rawValue) else {
-      throw RunError(
-        .usage,
-        "--share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the "
-          + "name of a share"
-      )
-    }
+    try Self.requireSocket(descriptor)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     readers.append(ShareReader(descriptor: descriptor, since: monotonicNow()))
   }

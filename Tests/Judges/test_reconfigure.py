@@ -264,17 +264,20 @@ def test_a_reader_that_pauses_costs_the_others_no_frame_and_ends_no_run(tmp_path
 
 
 @pytest.mark.parametrize("sink", ["share:fd:{}", "reports:/dev/fd/{}", "reports:/proc/self/fd/{}",
-                                  "reports:/dev/../proc/{pid}/fd/{}", "reports:/dev/stderr"])
+                                  "reports:/dev/../proc/{pid}/fd/{}", "reports:/dev/stderr",
+                                  "reports:{folder}/link", "dump:{folder}/chain"])
 def test_no_client_names_a_descriptor_of_the_run(tmp_path, sink):
+    (tmp_path / "link").symlink_to("/dev/stderr")
+    (tmp_path / "chain").symlink_to("link")
     with asked_run(tmp_path) as (client, process):
         assert client.ask("record")["ok"]
         client.wait(5)
         folder = f"/proc/{process.pid}/fd"
         numbers = [name for name in os.listdir(folder) if int(name) > 2]
         for number in numbers:
-            answer = client.ask("reconfigure", attach=[sink.format(number, pid=process.pid)])
+            answer = client.ask("reconfigure", attach=[sink.format(number, pid=process.pid, folder=tmp_path)])
             assert not answer["ok"] and "descriptor" in answer["error"]
-            path = sink.partition(":")[2].format(number, pid=process.pid)
+            path = sink.partition(":")[2].format(number, pid=process.pid, folder=tmp_path)
             if "/fd/" in path:
                 assert not client.ask("next", path=path + ".mov")["ok"]
         client.wait(5)

@@ -72,7 +72,10 @@ extension Rules {
     Permission("Tests/SprocketTests", ["ShareReader"], "reads shared memory"),
     Permission(
       "Sources/SprocketShare",
-      ["ListeningSocket", "ShareFolder", "ShareReaders", "SharedMemory", "SocketAddress"],
+      [
+        "ListeningSocket", "ShareFolder", "ShareReaders", "ShareReaders+Socket", "SharedMemory",
+        "SocketAddress",
+      ],
       "sockets, and memory that several programs see"),
     Permission("Sources/SprocketDeflate", ["CRC32", "ZlibCompressor"], "wraps libdeflate"),
     Permission(

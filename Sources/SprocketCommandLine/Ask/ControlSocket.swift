@@ -93,6 +93,9 @@ final class ControlSocket: Sendable {
         var working = clients.count { $0.work != nil }
         answer(&clients[index], &working)
         receive(&clients[index], &working)
+        if isOver, clients[index].work != nil {
+          clients[index].output += Array(answerer.refusal("the run has ended").utf8)
+        }
         addEvents(to: &clients[index], isOver: isOver)
         send(&clients[index])
       }
@@ -102,13 +105,7 @@ final class ControlSocket: Sendable {
         return isDone
       }
     }
-    for index in clients.indices {
-      if clients[index].work != nil {
-        clients[index].output += Array(answerer.refusal("the run has ended").utf8)
-        send(&clients[index])
-      }
-      close(clients[index].descriptor)
-    }
+    for client in clients { close(client.descriptor) }
     removeNames()
   }
 
@@ -137,8 +134,8 @@ final class ControlSocket: Sendable {
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
       let user = peerUser(of: accepted)
       let isWelcome = user == geteuid() || user == 0
-      // One that has left may wait for an answer that a disk keeps.
-      let present = clients.count { !$0.isLeaving }
+      // One that has left may wait for an answer that a disk keeps: `mostWork` bounds these.
+      let present = clients.count { !$0.isLeaving || $0.work == nil }
       guard isWelcome, present < Self.mostClients else {
         close(accepted)
         continue

@@ -61,7 +61,11 @@ final class RunParts: Sendable {
       throw RunError(.usage, "nothing is to change; name a source, its format, stages or sinks")
     }
     var paths: [(sink: String?, path: String)] = []
-    for path in source.map({ Self.files(of: $0) }) ?? [] where texts.source != nil {
+    for path in source.map({ Self.files(of: $0) }) ?? [] {
+      if texts.source != nil || texts.sourceSettings != nil {
+        try RunCommand.refuseDescriptor(path, "source")
+      }
+      guard texts.source != nil else { continue }
       try refuse(path, "source", among: [], isSource: true)
     }
     for text in texts.attached {
@@ -101,7 +105,6 @@ final class RunParts: Sendable {
       source = SourceText(name: name, values: [:], request: FormatRequest())
       if let path = RunCommand.path(ofSource: name) {
         try RunCommand.refuseDevice(asSource: path)
-        try RunCommand.refuseDescriptor(path, "source")
       }
     }
     source.values.merge(texts.sourceSettings ?? [:]) { $1 }

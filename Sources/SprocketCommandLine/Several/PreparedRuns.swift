@@ -109,9 +109,10 @@ private final class PendingRecording: Sendable {
   /// Whether one is being made that nobody has stopped.
   var goesOn: Bool { state.withLock { $0.isMade && !$0.isStopped } }
 
-  /// False if one is being made.
+  /// False if one is being made: that one goes on then, although it was stopped.
   func begin() -> Bool {
     state.withLock { state in
+      state.isStopped = false
       guard !state.isMade else { return false }
       state = (true, false)
       return true

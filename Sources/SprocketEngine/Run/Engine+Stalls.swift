@@ -13,20 +13,17 @@ extension Engine {
   /// Nanoseconds between two looks.
   private static let pause: Int64 = 2_000_000
 
-  /// Waits until each sink has taken the frames that were ready for it. Throws if one takes none for `stall`.
-  /// One that is to be detached is interrupted first: nobody wants its frames any more.
+  /// Waits until each sink that stays has taken the frames that were ready for it. Throws if one takes none
+  /// for `stall`. An offline run loses nothing however long it waits, and is not asked.
   func requireMovingSinks(_ change: ShapeChange) throws(RunError) {
-    for place in change.base.sinks where place.setup != nil {
-      var isMoving = isMoving(place, change.base)
-      if !isMoving, change.detached.contains(place.state.id) {
-        place.sink.interrupt()
-        isMoving = self.isMoving(place, change.base)
-      }
-      guard isMoving else {
+    guard change.base.source.isLive else { return }
+    for place in change.base.sinks
+    where place.setup != nil && !change.detached.contains(place.state.id) {
+      guard isMoving(place, change.base) else {
         throw RunError(
           .failed,
           "\(place.sink.name) has taken no frame for 2 s: its disk or its reader blocks. So nothing was "
-            + "changed; ask again when it goes on, or detach it")
+            + "changed; ask again when it goes on")
       }
     }
   }

@@ -6,8 +6,9 @@ internal import SprocketCore
 public enum GivenDescriptors {
   /// `nil` until `note`.
   private static let free = Locked<Set<Int32>?>(nil)
-  /// Numbers from 3 to below this are looked at. Larger: programs may be started with more, and start later.
-  private static let end: Int32 = 256
+  /// Numbers from 3 to below this are looked at. Larger: programs with more open files may start this one,
+  /// and its start takes longer, by some 100 ns for each.
+  private static let end: Int32 = 4096
 
   /// Remembers what is open now, beside the standard ones. For the program's start, before it opens anything:
   /// without this call any open descriptor can be taken. The corresponding C function is `fcntl`.
@@ -19,8 +20,12 @@ public enum GivenDescriptors {
   /// Takes a descriptor: the result is another number of it, and the number that was given is closed. Throws
   /// if the program was not started with it, or if it was taken before.
   static func take(_ number: Int32, _ what: String) throws(RunError) -> Int32 {
-    let isGiven = free.withLock { free in free == nil || free?.remove(number) != nil }
-    let copy = isGiven ? fcntl(number, F_DUPFD_CLOEXEC, 3) : -1
+    let copy = free.withLock { free -> Int32 in
+      guard free?.contains(number) ?? true else { return -1 }
+      let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+      if copy >= 0 { free?.remove(number) }
+      return copy
+    }
     guard copy >= 0 else {
       throw RunError(
         .usage,

@@ -1,5 +1,6 @@
 public import SprocketCodecs
 public import SprocketCore
+internal import SprocketShare
 
 /// What a user may choose of a share.
 public struct ShareSettings: KindSettings {
@@ -45,6 +46,8 @@ extension ShareSink {
         .usage,
         "--share \(name): give the number of a socket that this program was started with, as fd:3")
     }
+    // Before it is taken: a number of something else stays as it is.
+    try ShareReaders.requireSocket(descriptor)
     return try ShareSink(
       descriptor: try GivenDescriptors.take(descriptor, "--share \(name)"), settings)
   }

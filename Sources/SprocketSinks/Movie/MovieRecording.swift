@@ -261,6 +261,8 @@ final class MovieRecording: RecordingFile {
     let end = muxer?.durableEnd ?? 0
     muxer = nil
     let failure = output.fail(reason, end: end, isOfUse: takenFrames > 0)
+    // Nothing of it is kept.
+    if takenFrames == 0 { given.free() }
     settleSound(as: .failed)
     return failure
   }
