@@ -12,10 +12,11 @@ final class FreeSpace {
 
   /// Longest wait for the answer. Larger: the first status line has it on slower disks, and keys wait longer.
   private static let patience = Duration.milliseconds(20)
-  /// Nanoseconds after which a disk that does not answer is named. Larger: shorter stalls are not.
+  /// Nanoseconds without an answer after which the status line says that the disk does not answer. Larger:
+  /// shorter stalls are not shown.
   private static let longest: Int64 = 2_000_000_000
 
-  /// `nil` where the file system does not tell.
+  /// Part of the status line; `nil` if the file system does not tell its free space.
   var sentence: String? {
     if work == nil {
       work = try? BackgroundWork("free space") { [folder] in FileCalls.freeByteCount(at: folder) }

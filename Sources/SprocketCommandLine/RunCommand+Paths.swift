@@ -70,10 +70,10 @@ extension RunCommand {
     }
   }
 
-  /// Whether a path names an open descriptor of this or another process, by whatever links.
+  /// Whether a path names an open descriptor of this or another process, directly or through links.
   static func isDescriptor(_ path: String) -> Bool {
     var path = path
-    // As many links as the kernel follows.
+    // The kernel follows at most 40 links, too.
     for _ in 0..<40 {
       let slash = path.lastIndex(of: "/")
       let name = slash.map { path[path.index(after: $0)...] } ?? path[...]

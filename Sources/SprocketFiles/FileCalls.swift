@@ -131,8 +131,8 @@ package enum FileCalls {
     return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
-  /// The time of files now, as the kernel stamps them, in nanoseconds. The corresponding C function is
-  /// `clock_gettime`.
+  /// Current time in nanoseconds, from the clock that the kernel uses for files. The corresponding C function
+  /// is `clock_gettime`.
   package static func now() -> Int64 {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_REALTIME_COARSE, &time)
@@ -186,8 +186,8 @@ package enum FileCalls {
       ? freeByteCount(blocks: status.f_bavail, of: status.f_blocks, size: status.f_frsize) : nil
   }
 
-  /// `nil` where a file system has more free blocks than blocks: some say so if they do not know, or if a
-  /// quota is exceeded.
+  /// Number of free bytes. Returns `nil` if the number of free blocks is larger than that of all blocks: some
+  /// file systems say so if they do not know it, or if a quota is exceeded.
   package static func freeByteCount(blocks: UInt, of all: UInt, size: UInt) -> UInt64? {
     let (bytes, overflows) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(size))
     return overflows || blocks > all ? nil : bytes

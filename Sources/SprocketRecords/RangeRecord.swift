@@ -21,7 +21,8 @@ private enum Reason: RecordWord {
   }
 }
 
-/// Record of consecutive frames whose bytes are not in the dump. Only the first may have events.
+/// Record of a run of consecutive frames that the dump stores without their bytes. Events can belong to the
+/// first of these frames only.
 package struct RangeRecord: Sendable {
   package var first: LostFrame
   package var count: UInt64

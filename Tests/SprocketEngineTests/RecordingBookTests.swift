@@ -24,12 +24,19 @@ struct RecordingBookTests {
     expectGreater(seen.count, 50_000)
   }
 
-  @Test func aRefusedNextLeavesTheRecordingsPath() throws {
+  /// A book with a recording of `a.mov` that has begun, and the order of its first file.
+  private func openRecording() throws -> (RecordingBook, RecordingBook.Order) {
     var book = RecordingBook()
     book.attach(0, name: "movie")
     let first = try #require(try book.reserve(0, path: "a.mov"))
     try book.add(first, counts: false, at: .now)
     _ = book.begin(first.recording)
+    return (book, first)
+  }
+
+  @Test func aRefusedNextLeavesTheRecordingsPath() throws {
+    let (opened, first) = try openRecording()
+    var book = opened
     let refused = try #require(try book.reserve(0, path: "/nonexistent/x.mov", of: first.recording))
     book.release(refused)
     let split = try #require(try book.reserve(0, path: nil, of: first.recording))
@@ -38,11 +45,8 @@ struct RecordingBookTests {
   }
 
   @Test func aPathHoldsFromItsStampOn() throws {
-    var book = RecordingBook()
-    book.attach(0, name: "movie")
-    let first = try #require(try book.reserve(0, path: "a.mov"))
-    try book.add(first, counts: false, at: .now)
-    _ = book.begin(first.recording)
+    let (opened, first) = try openRecording()
+    var book = opened
     let later = try #require(try book.reserve(0, path: "b.mov", of: first.recording))
     try book.add(next: later)
     let split = try #require(try book.reserve(0, path: nil, of: first.recording))

@@ -160,7 +160,7 @@ struct WithdrawTests {
           asker.set("2", at: .frame(1 << 63))
         }
       ] + .frames(0..<10), [AddValue.plugin], sinks: [sink])
-    // Of the ten that withdraw one request, nine come too late.
+    // Ten calls withdraw the same request: nine of them come too late.
     expectEqual(asker.waiting.count, 64 + 64 + 1)
     expectEqual(asker.errors.count, 36 + 36 + 9)
   }

@@ -134,7 +134,7 @@ final class ControlSocket: Sendable {
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
       let user = peerUser(of: accepted)
       let isWelcome = user == geteuid() || user == 0
-      // One that has left may wait for an answer that a disk keeps: `mostWork` bounds these.
+      // Clients that have left and wait for a slow answer do not count here: `mostWork` limits them.
       let present = clients.count { !$0.isLeaving || $0.work == nil }
       guard isWelcome, present < Self.mostClients else {
         close(accepted)

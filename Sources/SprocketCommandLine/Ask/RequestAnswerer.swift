@@ -20,7 +20,7 @@ struct RequestAnswerer: Sendable {
     var error: String?
     var note: String?
     var recording: UInt64?
-    /// Of a request that waits for its frame, and can be cancelled.
+    /// Number for `cancel`, while the request waits for its frame.
     var id: UInt64?
     var status: StatusDocument?
     var recordings: [RecordingDocument]?

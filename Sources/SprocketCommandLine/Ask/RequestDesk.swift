@@ -95,7 +95,7 @@ final class RequestDesk: Sendable {
   }
 }
 
-/// From when on a request holds, and who asks.
+/// Moment from which a request holds, and the client that made it.
 struct AskedTime {
   var moment = Moment.now
   var holder = RequestHolder.program

@@ -16,7 +16,7 @@ final class PreparedRun {
   let endsWithRecording: Bool
   /// What the options set for all sources.
   private let limits: (frames: UInt64?, duration: Duration?)
-  /// For the status line; `nil` where no movie is recorded.
+  /// Free space for the status line; `nil` if no movie is recorded.
   let freeSpace: FreeSpace?
   /// A request of a key or signal that makes a file.
   private var request: BackgroundWork<Void>?
@@ -109,7 +109,8 @@ private final class PendingRecording: Sendable {
   /// Whether one is being made that nobody has stopped.
   var goesOn: Bool { state.withLock { $0.isMade && !$0.isStopped } }
 
-  /// False if one is being made: that one goes on then, although it was stopped.
+  /// Begins a recording. Returns false if another recording is being made already: then a stop of that one
+  /// is taken back.
   func begin() -> Bool {
     state.withLock { state in
       state.isStopped = false
@@ -119,7 +120,8 @@ private final class PendingRecording: Sendable {
     }
   }
 
-  /// Lets the one that is being made end at once; false if there is none.
+  /// Marks the recording that is being made: it ends as soon as its file is made. Returns false if there is
+  /// none.
   func stop() -> Bool {
     state.withLock { state in
       state.isStopped = state.isMade

@@ -17,11 +17,11 @@ extension Engine {
     try ask(requests, at: moment, by: .program).recordings
   }
 
-  /// The same for one of several holders, each of whom may have so many requests waiting. The answer has a
-  /// number by which the requests can be withdrawn while they wait for their frame.
+  /// Makes requests for a client. The number of its waiting requests is limited (`RequestHolder.client`). The
+  /// result has a number for `withdraw`.
   ///
-  /// A stop is never refused because others wait: each recording has a place for one at the next frame, and
-  /// for one at a later frame.
+  /// Waiting requests never cause a stop to be refused: each recording has a reserved place for a stop at the
+  /// next frame, and one for a stop at a later frame.
   public func ask(
     _ requests: [Request], at moment: Moment, by holder: RequestHolder
   ) throws(RunError) -> AskedRequests {
@@ -114,7 +114,8 @@ extension Engine {
     _ = try set(stage, values, at: moment, by: .program)
   }
 
-  /// The same for one of several holders. The number that it returns takes the change back while it waits.
+  /// Changes live settings for a client. The number of its waiting requests is limited
+  /// (`RequestHolder.client`). Returns a number for `withdraw`.
   public func set(
     _ stage: String, _ values: [String: String], at moment: Moment, by holder: RequestHolder
   ) throws(RunError) -> RequestID {

@@ -1,6 +1,6 @@
 internal import SprocketCore
 
-// What becomes of requests: they are withdrawn, or their stamps come, or their recording ends.
+// Withdrawn requests, stamps, and the ends of recordings.
 extension RecordingBook {
   /// Takes back requests that have not taken effect. Returns the files that are not needed.
   mutating func withdraw(_ files: [FileID], stops: [RecordingID]) -> [FileID] {
@@ -19,7 +19,7 @@ extension RecordingBook {
     return unused
   }
 
-  /// A recording begins. Returns its first file; `nil` if it has ended before.
+  /// Begins a recording. Returns its first file; `nil` if the recording has ended already.
   mutating func begin(_ id: RecordingID) -> FileID? {
     change(id) { recording in
       recording.waiting.firstIndex { !$0.isFurther }.map { place in
@@ -31,8 +31,8 @@ extension RecordingBook {
     } ?? nil
   }
 
-  /// A recording goes on in a file that was asked for: from now on its path is that of the recording. False
-  /// if it has ended before, and the file is not needed.
+  /// Continues a recording in a file that a request made. The recording gets the path of this file. Returns
+  /// false if the recording has ended already: then the file is not needed.
   mutating func goOn(in file: FileID) -> Bool {
     guard let id = recording(of: file)?.id else { return false }
     change(id) { recording in
@@ -42,7 +42,7 @@ extension RecordingBook {
     return true
   }
 
-  /// A recording goes on in a file that nobody asked for.
+  /// Continues a recording in a file that the sink made at a limit (`--split`) or at another format.
   mutating func goOn(in order: Order) { change(order.recording) { $0.goOn(in: order.part) } }
 
   /// Ends a recording: from now on the next one may be asked for. Returns its files that are not needed.

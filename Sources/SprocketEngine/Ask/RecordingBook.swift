@@ -5,12 +5,12 @@ struct FileID: Hashable, Sendable {
   let number: UInt64
 }
 
-/// What is true of the recordings of a run that have not ended: a plain value, which one thread at a time
-/// changes (`RecordingList`), and whose states a test enumerates (`RecordingBookTests`).
+/// State of all recordings of a run that have not ended. It is a plain value without locks and files:
+/// `RecordingList` protects it with a lock, and `RecordingBookTests` enumerates its states.
 ///
-/// A recording is asked for, begins with its stamp, goes on in further files, and ends. Each step is one
-/// function here. What a request asks for holds from its stamp on: until then it is a `Part` that waits,
-/// and a request that is refused leaves nothing.
+/// A recording is asked for, begins with its stamp, continues in further files, and ends. One function
+/// performs each of these steps. A request takes effect with its stamp; until then its file is a waiting
+/// `Part`. A refused request changes nothing.
 ///
 /// Keeps of the contract of requests:
 /// - A1: a request about a recording that has ended is refused with the reason of its end.
@@ -55,7 +55,7 @@ struct RecordingBook: Hashable {
     /// The path of the file under way, and the file's number among those of that path.
     var path: String?
     var index: Int
-    /// In the order asked.
+    /// Files that have not begun, in the order asked.
     var waiting: [Part]
 
     /// The number of the next file of that path.
@@ -80,8 +80,7 @@ struct RecordingBook: Hashable {
     let part: Part
   }
 
-  /// By the sink's number in the run.
-  /// Changed by these functions alone.
+  /// Sinks by their number in the run. Only the functions of this type change it.
   var sinks: [Int: Sink] = [:]
   /// Number of files that were asked for and are not complete, by sink.
   private(set) var places: [Owner: Int] = [:]
@@ -182,7 +181,8 @@ struct RecordingBook: Hashable {
     return Order(owner: owner, recording: known ?? RecordingID(recordingCount), part: part)
   }
 
-  /// Gives back what an order took whose file could not be made, or was refused.
+  /// Gives back the place and the number of an order whose file could not be made, or whose request was
+  /// refused.
   mutating func release(_ order: Order) {
     giveBack(order.owner)
     let sink = order.owner.sink
@@ -209,7 +209,7 @@ struct RecordingBook: Hashable {
     }
   }
 
-  /// Accepts a recording, whose first file is made.
+  /// Adds a recording. The caller has made its first file already.
   mutating func add(_ order: Order, counts: Bool, at moment: Moment) throws(RunError) {
     try requireOpen()
     guard sinks[order.owner.sink] != nil else { throw Self.isDetached(order.owner.name) }
@@ -220,7 +220,7 @@ struct RecordingBook: Hashable {
         index: order.part.index, waiting: [order.part]))
   }
 
-  /// Accepts a further file of a recording.
+  /// Adds a further file of a recording. The caller has made the file already.
   mutating func add(next order: Order) throws(RunError) {
     try requireOpen()
     let isThere = change(order.recording) { recording in
@@ -235,8 +235,8 @@ struct RecordingBook: Hashable {
     }
   }
 
-  /// Accepts a stop. Returns the recording's sink, and whether it is the recording's first one of its kind:
-  /// that one has a place of its own.
+  /// Adds a stop. Returns the recording's sink, and whether the recording had no such stop yet. Each
+  /// recording reserves one place for a stop at the next frame, and one for a stop at a later frame.
   mutating func add(
     stop id: RecordingID, at moment: Moment
   ) throws(RunError) -> (sink: Int, isFirst: Bool) {
@@ -257,7 +257,7 @@ struct RecordingBook: Hashable {
     sinks.values.lazy.flatMap(\.recordings).first { $0.waiting.contains { $0.file == file } }
   }
 
-  /// `nil` if the recording has ended.
+  /// Changes a recording with `body`; returns `nil` if it has ended.
   @discardableResult
   mutating func change<Result>(
     _ id: RecordingID, _ body: (inout Recording) -> Result
@@ -268,7 +268,8 @@ struct RecordingBook: Hashable {
     return body(&sinks[sink, default: Sink(name: "")].recordings[place])
   }
 
-  /// The first reason is the one: a later stop may find a recording that has ended.
+  /// Stores why a recording ended. A later stop may find a recording that has ended already: the first reason
+  /// is kept.
   mutating func add(_ reason: Reason) {
     if reasons.contains(where: { $0.id == reason.id }) { return }
     if reasons.count == Self.kept { reasons.removeFirst() }

@@ -160,9 +160,9 @@ extension RecordingList.State {
   fileprivate struct Noted {
     var ids: [RecordingID] = []
     var steps: [RequestPort.Step] = []
-    /// Recordings of the stops that are the first ones.
+    /// Recordings whose stop uses their reserved place.
     var stops: [RecordingID] = []
-    /// Whether there are only stops, each the first one of its recording.
+    /// Whether all requests are stops that use a reserved place.
     var isFree = true
   }
 
@@ -204,7 +204,7 @@ extension RecordingList.State {
     return noted
   }
 
-  /// Keeps the ticket of a request while it waits. Throws if its holder has too many that do.
+  /// Stores the ticket of a waiting request. Throws if too many requests of its holder wait.
   fileprivate mutating func keep(_ ticket: RequestTicket) throws(RunError) {
     tickets.removeAll { !$0.waits }
     guard !ticket.isFree, let most = ticket.holder.most else {

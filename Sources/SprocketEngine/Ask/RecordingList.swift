@@ -3,8 +3,8 @@ internal import SprocketCore
 /// The recordings of a run: asked for, under way, and ended. Any thread may use it, except that of the
 /// source, which never takes the lock.
 ///
-/// What is true of a recording stands in the `RecordingBook`; here are the objects that belong to it: files,
-/// their records, and tickets of requests that wait.
+/// The `RecordingBook` has the state of the recordings. The list adds the objects that belong to it: files,
+/// their records, and tickets of waiting requests.
 ///
 /// Keeps of the contract of requests:
 /// - A1: requests that are asked together become one entry of the port, and are accepted or refused together.
@@ -30,11 +30,11 @@ final class RecordingList: Sendable {
     /// Tells that there is news.
     let bell: NewsBell
     var book = RecordingBook()
-    /// By the sink's number in the run.
+    /// Outputs by the sink's number in the run.
     var outputs: [Int: Output] = [:]
     /// Files that have not begun.
     var jobs: [FileID: Job] = [:]
-    /// Of requests that wait, and of some that do not wait any more.
+    /// Tickets of waiting requests. Tickets of other requests stay until the next request removes them.
     var tickets: [RequestTicket] = []
     /// Records of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]
@@ -77,7 +77,7 @@ final class RecordingList: Sendable {
     }
     guard let (order, output) = found else { return nil }
     do throws(RunError) {
-      // Without the lock: this may take as long as the disk does.
+      // The lock is not held here: a slow disk must not stop other threads.
       let file = try output.recorder.recorder.prepare(
         RecordingOrder(
           path: order.part.path, index: order.part.index, isMadeUp: order.part.index > 1))

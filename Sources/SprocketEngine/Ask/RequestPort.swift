@@ -40,7 +40,7 @@ final class RequestPort: Sendable {
     var sequence: RecordingSequence?
     /// Number of the sink to wake.
     var woken: Int?
-    /// `nil` for an entry that cannot be withdrawn.
+    /// Ticket of the requests; `nil` for an entry that cannot be withdrawn.
     var ticket: RequestTicket?
     /// Recordings of `sequence` that a request has stopped before it began.
     var stopped: Set<RecordingID> = []
@@ -57,7 +57,8 @@ final class RequestPort: Sendable {
   private let state = Locked(State())
   /// Number of entries ever added. The source's thread takes the lock only if it has changed.
   private let count = Atomic<UInt64>(0)
-  /// Entries that the source's thread took, that wait for their frame, and that take a place.
+  /// Number of entries that the source's thread took and that wait for their frame, without those with
+  /// `isOwn`.
   let waiting = Atomic<Int>(0)
 
   private let ids = Atomic<UInt64>(0)
@@ -66,9 +67,9 @@ final class RequestPort: Sendable {
     RequestID(ids.wrappingAdd(1, ordering: .relaxed).newValue)
   }
 
-  /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full, and
-  /// such entries are bounded by what asks: a sink's thread adds one per recording, a recording is stopped
-  /// once at the next frame and once at a later one, and a sink is woken by one at a time.
+  /// Adds an entry. Returns false if the port is full, or closed. An entry with `isOwn` uses none of the
+  /// port's places. There are few of these: a sink's thread adds one at the end of each recording, each
+  /// recording has two for its stops, and each sink has one that wakes it.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count { !$0.isOwn } + waiting.load(ordering: .relaxed)

@@ -10,15 +10,16 @@ public struct RequestID: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(number)" }
 }
 
-/// What requests that were asked together have become.
+/// Result of requests that were asked together.
 public struct AskedRequests: Sendable, Hashable {
   /// The recording of each request, in their order.
   public let recordings: [RecordingID]
-  /// By which they can be withdrawn while they wait for their frame (`Engine.withdraw`).
+  /// Identifies the requests for `Engine.withdraw`, while they wait for their frame.
   public let id: RequestID
 }
 
-/// Who asks. A program that shares a run with others bounds what each of them may have waiting.
+/// Identifies who makes a request. The number of requests that may wait is limited for each client, so that
+/// one client cannot block the others.
 public struct RequestHolder: Sendable, Hashable {
   let number: UInt64
   /// Most requests of the holder that may wait for their frame; `nil` for as many as the run takes.
@@ -27,8 +28,8 @@ public struct RequestHolder: Sendable, Hashable {
   /// The program itself.
   public static let program = RequestHolder(number: 0, most: nil)
 
-  /// One of the program's clients, by a number that it gives each of them. 64 of its requests may wait, and
-  /// 192 of all clients: the rest of 256 is the program's.
+  /// One of the program's clients. The program gives each client a number of its own. At most 64 requests of
+  /// a client may wait, and 192 of all clients; the other 64 places are for the program.
   public static func client(_ number: UInt64) -> RequestHolder {
     RequestHolder(number: number, most: RequestPort.capacity / 4)
   }
@@ -36,8 +37,9 @@ public struct RequestHolder: Sendable, Hashable {
   static let mostOfClients = RequestPort.capacity / 4 * 3
 }
 
-/// Says whether requests that were asked together wait for their frame, have taken effect, or were withdrawn.
-/// One exchange of a word decides between the source's thread and the one that withdraws.
+/// State of requests that were asked together: they wait for their frame, have taken effect, or were
+/// withdrawn. An atomic compare-and-exchange decides whether the source's thread or the withdrawing thread
+/// is first.
 final class RequestTicket: Sendable {
   enum State: UInt8 {
     case waits, takesEffect, withdrawn
@@ -47,11 +49,12 @@ final class RequestTicket: Sendable {
   let holder: RequestHolder
   /// Whether they wait for a frame that is not the next one.
   let isLater: Bool
-  /// What is to be given back if they are withdrawn.
+  /// Files and stops that are given back if the requests are withdrawn.
   let files: [FileID]
   let stops: [RecordingID]
   let settings: SettingRequest?
-  /// Whether they are stops with places of their own, which are refused to nobody.
+  /// Whether all of them are stops that use the place reserved for their recording. These do not count for
+  /// the holder's limit.
   let isFree: Bool
   private let state = Atomic<UInt8>(State.waits.rawValue)
 

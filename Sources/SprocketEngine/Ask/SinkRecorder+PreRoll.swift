@@ -24,7 +24,8 @@ extension SinkRecorder {
       // Kept frames belong to the recording: it writes them to make room, and drops none.
       while isCatchingUp, !history.hasRoom(for: bytes.count) { writeKept(1) }
       if !jobs.isEmpty, !history.hasRoom(for: bytes.count), isTaken(record) {
-        // Larger than the whole memory: the recording has all frames before it, and takes it at once.
+        // The frame is larger than the whole memory. All frames before it are written, so it can be written
+        // at once.
         return write(bytes, record)
       }
       state.counts[.unselected] += history.add(record, bytes, forgets: jobs.isEmpty)

@@ -26,9 +26,10 @@ struct Stamp {
   /// A step that a gate took.
   struct Step: Hashable {
     var kind: Kind
-    /// `nil` for `next` and `change`.
+    /// Recording of the step; `nil` for `next` and `change`.
     var recording: RecordingID?
-    /// Of `next`: each request has the file that was made for it, whatever their order.
+    /// File that was made for a request `next`; `nil` for other kinds. It makes sure that each of two waiting
+    /// requests gets its own file.
     var file: FileID?
     /// Whether frames are admitted from here on.
     var isAdmitting: Bool

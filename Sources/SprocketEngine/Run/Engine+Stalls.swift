@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketRing
 
-/// Sinks that take no frame: their disk or reader blocks.
+/// Finds sinks that take no frame because their disk or reader blocks.
 ///
 /// Keeps of the contract of requests:
 /// - A18: a change ends the epoch, and all sinks wait until the slowest has drained. A sink that blocks would
@@ -10,7 +10,7 @@ extension Engine {
   /// Nanoseconds without a frame after which a sink counts as blocked. Larger: slower disks are waited for,
   /// and a change beside a reader that pauses is refused later.
   private static let stall: Int64 = 2_000_000_000
-  /// Nanoseconds between two looks.
+  /// Nanoseconds between two checks of a sink's progress. Larger: fewer wake-ups; a change begins later.
   private static let pause: Int64 = 2_000_000
 
   /// Waits until each sink that stays has taken the frames that were ready for it. Throws if one takes none

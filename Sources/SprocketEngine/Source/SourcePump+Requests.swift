@@ -83,7 +83,7 @@ extension SourcePump {
     shared.port.waiting.store(requests.entries.count { !$0.isOwn }, ordering: .relaxed)
   }
 
-  /// Removes what waits for recordings that have ended, or were stopped before they began.
+  /// Removes waiting requests for recordings that have ended, or that were stopped before they began.
   private func cancelEnded() {
     guard !requests.ended.isEmpty else { return }
     let ended = requests.ended

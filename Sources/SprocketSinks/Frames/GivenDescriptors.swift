@@ -1,17 +1,18 @@
 internal import Glibc
 internal import SprocketCore
 
-/// Descriptors that the program was started with, as `fd:4` of a sink names them. Each can be taken once. All
-/// others are the program's own: recordings and sockets, which no text from outside may name.
+/// Descriptors that the program was started with. A sink names one as `fd:4`, and each can be taken once. A
+/// client must not name any other descriptor: that may be a recording or a socket of the program.
 public enum GivenDescriptors {
-  /// `nil` until `note`.
+  /// Descriptors that can be taken; `nil` before `note`.
   private static let free = Locked<Set<Int32>?>(nil)
   /// Numbers from 3 to below this are looked at. Larger: programs with more open files may start this one,
   /// and its start takes longer, by some 100 ns for each.
   private static let end: Int32 = 4096
 
-  /// Remembers what is open now, beside the standard ones. For the program's start, before it opens anything:
-  /// without this call any open descriptor can be taken. The corresponding C function is `fcntl`.
+  /// Stores which descriptors are open now, without the standard ones. The program has to call it before it
+  /// opens a file. If it is not called, any open descriptor can be taken. The corresponding C function is
+  /// `fcntl`.
   public static func note() {
     let open = (3..<end).filter { fcntl($0, F_GETFD) >= 0 }
     free.withLock { $0 = Set(open) }

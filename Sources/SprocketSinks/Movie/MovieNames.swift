@@ -32,9 +32,9 @@ final class MovieName: Sendable {
 final class MovieNames: Sendable {
 
   private struct State {
-    /// Of files that are not complete.
+    /// Names of files that are being made.
     var held: Set<String> = []
-    /// Of those that are there, the latest ones, in a ring.
+    /// Names of files that exist, the latest ones; `ring` has them in order.
     var made: Set<String> = []
     var ring: [String] = []
     var next = 0
