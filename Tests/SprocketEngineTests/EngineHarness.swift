@@ -120,6 +120,8 @@ final class ScriptedSource: Source, @unchecked Sendable {
     }
   }
   let served = Atomic<UInt64>(0)
+  /// Frames that found a slot.
+  let taken = Atomic<UInt64>(0)
 
   func takeEvents(into events: inout EventQueue) {
     guard let frame = announced else { preconditionFailure("nothing was announced") }
@@ -129,6 +131,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
   func take(into slot: inout CaptureSlot) {
     guard let frame = announced else { preconditionFailure("nothing was announced") }
     announced = nil
+    taken.wrappingAdd(1, ordering: .relaxed)
     let byte = UInt8(truncatingIfNeeded: frame.sequence)
     let count = width * Self.height
     if lends {

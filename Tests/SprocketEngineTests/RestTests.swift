@@ -21,6 +21,7 @@ private final class Rester: RestingSink, @unchecked Sendable {
   var lost: [UInt64] = []
   var tickets: [UInt64] = []
   var engine: Engine?
+  var source: ScriptedSource?
   private var mark = NewsMark()
 
   init(longestRest: Duration = .seconds(3600)) { self.longestRest = longestRest }
@@ -35,7 +36,10 @@ private final class Rester: RestingSink, @unchecked Sendable {
     count.wrappingAdd(1, ordering: .releasing)
   }
 
-  func account(_ lost: LostFrame) { self.lost.append(lost.number) }
+  func account(_ lost: LostFrame) {
+    self.lost.append(lost.number)
+    tickets += lost.events.map(\.ticket)
+  }
 
   func rest(hasFrames: Bool) {
     if hasFrames { looks.wrappingAdd(1, ordering: .releasing) }
@@ -60,14 +64,17 @@ private final class Rester: RestingSink, @unchecked Sendable {
   }
 }
 
-/// Takes 2 ms for each frame.
-private struct Slow: PlainStage {
+/// Keeps the chain from the first frame on until the test lets it go. For one test alone.
+private struct Held: PlainStage {
   static let order = Order.any
+  static let isLetGo = Atomic<Bool>(false)
+  static let passed = Atomic<UInt64>(0)
   mutating func process(_ frame: inout FrameView) -> Verdict {
-    usleep(2_000)
+    wait { Self.isLetGo.load(ordering: .acquiring) }
+    Self.passed.wrappingAdd(1, ordering: .releasing)
     return .keep
   }
-  static let plugin = Plugin("slow", "takes its time", Slow.self)
+  static let plugin = Plugin("held", "waits for the test", Held.self)
 }
 
 /// Waits until `condition` holds, and expects that it does.
@@ -84,9 +91,13 @@ private func wait(_ condition: () -> Bool) { expectTrue(waitUntil(condition)) }
     let begin = ScriptedSource.Step.call { wait { sink.idles.load(ordering: .acquiring) > 0 } }
     let source = ScriptedSource([begin] + steps, isLive: isLive)
     source.happens = happens
+    sink.source = source
     let summary = try SprocketEngineTests.run(
       source, stages, sinks: [sink] + others, before: { sink.engine = $0 },
-      after: { _ in sink.engine = nil })
+      after: { _ in
+        sink.engine = nil
+        sink.source = nil
+      })
     let counts = summary.ledger.entries.first { $0.sink == sink.name }?.counts
     return try #require(counts)
   }
@@ -144,23 +155,19 @@ private func wait(_ condition: () -> Bool) { expectTrue(waitUntil(condition)) }
     expectEqual(sink.lost, [])
   }
 
-  /// Frames come faster than the chain takes them, so that the first ones after the call are lost.
+  /// The chain takes no frame until 400 have come, so that the first 300 after the call are lost.
   @Test func a22ASinkGetsTheEventsOfFramesThatItMisses() throws {
     let sink = Rester()
-    // The chain takes 2 ms for a frame. If a second brings no frame, it has caught up.
-    let hasCaughtUp = ScriptedSource.Step.call {
-      var before = -1
+    let letGo = ScriptedSource.Step.call {
+      Held.isLetGo.store(true, ordering: .releasing)
       wait {
-        let now = sink.count.load(ordering: .acquiring)
-        defer { before = now }
-        if now != before { usleep(1_000_000) }
-        return now == before
+        Held.passed.load(ordering: .acquiring) == sink.source?.taken.load(ordering: .relaxed)
       }
     }
     let counts = try run(
       sink,
-      .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<400) + [hasCaughtUp]
-        + .frames(400..<410), [Slow.plugin], isLive: true
+      .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<400) + [letGo]
+        + .frames(400..<410), [Held.plugin], isLive: true
     ) { frame, events in events.add(Event(kind: .controlApplied, ticket: frame.sequence)) }
     expectGreater(counts[.overrun], 0)
     let last = try #require(sink.tickets.last)
