@@ -54,8 +54,12 @@ struct SceneCanvas {
   }
 
   private mutating func blend(_ x: Int, _ y: Int, _ shaded: SIMD4<Float>) {
-    var column = x % width
-    if column < 0 { column += width }
+    var column = x
+    // A division per pixel is dear, and few shapes leave the canvas.
+    if column < 0 || column >= width {
+      column %= width
+      if column < 0 { column += width }
+    }
     let alpha = min(shaded.w, 1)
     let over = SceneColor(shaded.x, shaded.y, shaded.z)
     let under = color(column, y)

@@ -3,6 +3,8 @@
 /// Value noise on a lattice (Perlin's fade curve 3t² - 2t³), octaves halving in size and in
 /// amplitude by `persistence`. By rows, because then a lattice line is hashed once for the rows that
 /// follow each other, and the inner loop is a multiply-add.
+///
+/// Rows may be left out.
 struct SceneNoise {
   private var octaves: [SceneNoiseOctave]
 
@@ -40,10 +42,11 @@ struct SceneNoise {
 private struct SceneNoiseOctave {
   private let seed: UInt64
   private let amplitude: Float
-  /// First columns of the cells, and the width.
-  private let starts: [Int]
-  /// For each column, its place in its cell on the fade curve.
+  /// For each column, its cell, and its place in the cell on the fade curve.
+  private let cellsOfColumns: [Int32]
   private let fades: [Float]
+  /// Values of the lattice between the two lines; the first one again behind the last.
+  private var values: [Float]
   /// The lattice's values, in -1...1, on the line above the last row and below it.
   private var upper: [Float]
   private var lower: [Float]
@@ -55,14 +58,17 @@ private struct SceneNoiseOctave {
     let starts = (0...cells).map { ($0 * width + cells - 1) / cells }
     let spacing = Float(width) / Float(cells)
     var fades = [Float](repeating: 0, count: width)
+    var cellsOfColumns = [Int32](repeating: 0, count: width)
     for cell in 0..<cells {
       for x in starts[cell]..<starts[cell + 1] {
         let fx = Float(x) / spacing - Float(cell)
         fades[x] = fx * fx * (3 - 2 * fx)
+        cellsOfColumns[x] = Int32(cell)
       }
     }
-    self.starts = starts
+    self.cellsOfColumns = cellsOfColumns
     self.fades = fades
+    values = [Float](repeating: 0, count: cells + 1)
     upper = [Float](repeating: 0, count: cells)
     lower = upper
   }
@@ -72,19 +78,11 @@ private struct SceneNoiseOctave {
     move(to: line)
     let fy = y - Float(line)
     let sy = fy * fy * (3 - 2 * fy)
-    let cells = upper.count
-    var left = corner(0, sy)
-    for cell in 0..<cells {
-      let right = corner(cell + 1 == cells ? 0 : cell + 1, sy)
-      let rise = right - left
-      for x in starts[cell]..<starts[cell + 1] { row[x] += left + rise * fades[x] }
-      left = right
-    }
-  }
-
-  /// The lattice's value on one column, between the two lines.
-  private func corner(_ column: Int, _ sy: Float) -> Float {
-    (upper[column] + (lower[column] - upper[column]) * sy) * amplitude
+    let (upper, lower, amplitude) = (upper, lower, amplitude)
+    var between = values.mutableSpan
+    mix(upper.span, lower.span, sy, amplitude, into: &between)
+    values[upper.count] = values[0]
+    addColumns(values.span, cellsOfColumns.span, fades.span, to: &row)
   }
 
   private mutating func move(to line: Int) {
@@ -105,5 +103,29 @@ private struct SceneNoiseOctave {
       let hash = SceneRandom.mix(word ^ seed)
       values[column] = Float(Int32(truncatingIfNeeded: hash >> 32)) * 0x1p-31
     }
+  }
+}
+
+private func mix(
+  _ upper: Span<Float>, _ lower: Span<Float>, _ sy: Float, _ amplitude: Float,
+  into values: inout MutableSpan<Float>
+) {
+  let count = upper.count
+  precondition(lower.count == count && values.count > count)
+  for cell in 0..<count {
+    values[cell] = (upper[cell] + (lower[cell] - upper[cell]) * sy) * amplitude
+  }
+}
+
+private func addColumns(
+  _ values: Span<Float>, _ cells: Span<Int32>, _ fades: Span<Float>,
+  to row: inout MutableSpan<Float>
+) {
+  let count = row.count
+  precondition(cells.count == count && fades.count == count)
+  for x in 0..<count {
+    let cell = Int(cells[x])
+    let left = values[cell]
+    row[x] += left + (values[cell + 1] - left) * fades[x]
   }
 }

@@ -103,7 +103,9 @@ extension ScenePainter {
       var outline = noise(2 + UInt64(index), size: 0.7, octaves: 7, persistence: 0.48)
       outline.fill(&ridge, y: 0.5)
       var texture = noise(5 + UInt64(index), size: 0.05, octaves: 4, persistence: 0.7)
+      let highest = horizon - unit * layer.height * (0.75 + 0.6 * (ridge.max() ?? 0))
       for y in Int(horizon * 0.4)..<Int(horizon) where !interruption.isSet {
+        guard edge(Float(y) - highest) > 0 else { continue }
         texture.fill(&rough, y: Float(y) / (0.03 * unit))
         for x in ridge.indices {
           let crest = horizon - unit * layer.height * (0.75 + 0.6 * ridge[x])

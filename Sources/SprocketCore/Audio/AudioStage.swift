@@ -51,13 +51,15 @@ public struct AudioPlugin: Sendable {
   public let name: String
   /// One line: what it is for.
   public let text: String
-  public let settings: [SettingDescription]
+  /// Made when asked for.
+  public var settings: [SettingDescription] { describeSettings() }
+  private let describeSettings: @Sendable () -> [SettingDescription]
   let makeStage: @Sendable (_ values: [String: String]) throws(SettingError) -> any AudioStage
 
   public init<S: AudioStage>(_ name: String, _ text: String, _ type: S.Type) {
     self.name = name
     self.text = text
-    settings = S.settings.map { SettingDescription($0, of: S()) }
+    describeSettings = { S.settings.map { SettingDescription($0, of: S()) } }
     makeStage = { (values) throws(SettingError) in
       var stage = S()
       for setting in S.settings {

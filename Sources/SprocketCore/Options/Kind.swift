@@ -9,7 +9,9 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
   public let argument: String?
   /// The name may stand without it.
   public let isArgumentOptional: Bool
-  public let settings: [SettingDescription]
+  /// Made when asked for.
+  public var settings: [SettingDescription] { describeSettings() }
+  private let describeSettings: @Sendable () -> [SettingDescription]
   private let makeIt: @Sendable (String, [String: String], Request) throws(RunError) -> Made
 
   /// `make` gets what follows the colon (empty where nothing does) and the settings.
@@ -21,7 +23,7 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
     self.text = text
     self.argument = argument
     isArgumentOptional = isOptional
-    settings = Settings.settings.map { SettingDescription($0, of: Settings()) }
+    describeSettings = { Settings.settings.map { SettingDescription($0, of: Settings()) } }
     makeIt = { (argument, values, request) throws(RunError) in
       var chosen = Settings()
       do throws(SettingError) {

@@ -19,6 +19,7 @@ public struct Plugin: Sendable {
   /// The first setting that two stages describe differently; `nil` in a plug-in that is in order.
   /// One value is given to all of them, so it must mean the same to each.
   public var ambiguousSetting: String? {
+    guard stages.count > 1 else { return nil }
     var known: [String: SettingDescription] = [:]
     for setting in stages.flatMap(\.settings) {
       let first = known[setting.name] ?? setting
@@ -69,8 +70,11 @@ public struct SettingDescription: Sendable, Hashable {
 public struct StageKind: Sendable {
   public let name: String
   public let order: Order
-  public let settings: [SettingDescription]
-  public let fields: [ReportFieldDescription]
+  /// Made when asked for, as `fields` are: a run uses few of the plug-ins that a program has.
+  public var settings: [SettingDescription] { describeSettings() }
+  public var fields: [ReportFieldDescription] { describeFields() }
+  private let describeSettings: @Sendable () -> [SettingDescription]
+  private let describeFields: @Sendable () -> [ReportFieldDescription]
   /// What its report takes in a frame's memory.
   public let reportBytes: Int
   package let reportType: any FrameReport.Type
@@ -83,8 +87,8 @@ public struct StageKind: Sendable {
   public init<S: Stage>(_ name: String, _ type: S.Type) {
     self.name = name
     order = S.order
-    settings = S.settings.map { SettingDescription($0, of: S()) }
-    fields = S.Report.fields.map(\.description)
+    describeSettings = { S.settings.map { SettingDescription($0, of: S()) } }
+    describeFields = { S.Report.fields.map(\.description) }
     reportBytes = MemoryLayout<S.Report>.size
     reportType = S.Report.self
     parse = { (values) throws(SettingError) in try StageSettings<S>(values) }
