@@ -28,7 +28,8 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libasound2-dev libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
   libswresample-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
-TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
+TEST_PACKAGES := $(INSTALL_PACKAGES) faketime ffmpeg git python3-venv gstreamer1.0-tools \
+  gstreamer1.0-plugins-good \
   man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium qrencode zint zbar-tools \
   libsdl2-dev libjpeg-turbo-progs
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
@@ -267,6 +268,8 @@ capture-storms: test-packages
 long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
+	SPROCKET_RECORDINGS=500000 SPROCKET_TESTS=SprocketEngineTests $(MAKE) --no-print-directory unit \
+	  FILTER=YearTests
 	$(MAKE) --no-print-directory threads MORE_THREADS=SprocketTests
 	$(MAKE) --no-print-directory sound-storms
 	$(MAKE) --no-print-directory capture-storms

@@ -28,6 +28,9 @@ package final class ListeningSocket: Sendable {
         "\(option): a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a shorter one"
       )
     }
+    // Two programs that found the same left-over socket would remove each other's.
+    let lock = FolderLock(of: path)
+    defer { extendLifetime(lock) }
     try Self.removeLeftOver(path, address, kind, option)
     try Self.removeLeftOver(first, firstAddress, kind, option)
     let descriptor = Self.makeSocket(kind)
@@ -84,4 +87,26 @@ package final class ListeningSocket: Sendable {
     let reason = RunError.text(code)
     return RunError(.failed, "\(option): cannot make \(path): \(reason); choose another name")
   }
+}
+
+/// Holds the lock of a path's folder while it exists: programs that make sockets in one folder wait for each
+/// other. The corresponding C function is `flock`.
+private final class FolderLock {
+  private let descriptor: Int32
+
+  /// Longest wait in milliseconds. Larger: a program that was stopped while it held the lock delays others
+  /// for longer. They go on without the lock then, as on file systems that have none.
+  private static let patience = 2_000
+
+  init(of path: String) {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    for _ in 0..<Self.patience {
+      guard flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+      usleep(1_000)
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
 }

@@ -18,7 +18,12 @@ package final class ShareReaders {
   /// the other readers for longer.
   private static let mostPackets = 64
 
+  /// Nanoseconds until readers are accepted again after the program had no descriptor. Larger: fewer vain
+  /// tries, later readers.
+  private static let pauseWithoutDescriptors: Int64 = 50_000_000
+
   private let listener: ListeningSocket?
+  private var acceptsFrom: Int64 = 0
   /// For how long a reader may hold slots and acknowledge none of them.
   private let patience: Duration
   private var readers: [ShareReader] = []
@@ -178,7 +183,7 @@ package final class ShareReaders {
     for index in readers.indices {
       requests.append(pollfd(fd: readers[index].descriptor, events: Int16(POLLIN), revents: 0))
     }
-    if let listener {
+    if let listener, monotonicNow() >= acceptsFrom {
       requests.append(pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0))
     }
     _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
@@ -187,13 +192,15 @@ package final class ShareReaders {
   // MARK: Single readers
 
   private func acceptReaders() {
-    guard let listener else { return }
+    guard let listener, monotonicNow() >= acceptsFrom else { return }
     while true {
       let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
       let descriptor = sprocket_accept(listener.descriptor, flags)
       guard descriptor >= 0 else {
         // Without descriptors the socket stays ready, and a wait for it would not wait.
-        if descriptor == -EMFILE || descriptor == -ENFILE { usleep(10_000) }
+        if descriptor == -EMFILE || descriptor == -ENFILE {
+          acceptsFrom = monotonicNow() + Self.pauseWithoutDescriptors
+        }
         return
       }
       let user = peerUser(of: descriptor)

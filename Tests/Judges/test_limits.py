@@ -154,3 +154,16 @@ def test_figures_say_whose_they_are(tmp_path):
     assert 0 < told["run_cpu_s"] <= told["cpu_s"]
     stage = told["stages"]["meter"]
     assert 0 < stage["cpu_us"]
+
+
+@pytest.mark.parametrize("date", ["2126-03-01 12:00:00", "2231-12-31 23:59:50"])
+def test_a_run_of_another_century(date, tmp_path):
+    # faketime moves all clocks, also those of the threads.
+    result = subprocess.run(
+        ["faketime", date, SPROCKET, *SCENE, "--frames", "20", "--movie", "a.mov", "--stills", "{time}.jpg",
+         "--dump", "a.mcap", "--summary", "a.json", "--stage", "meter"], cwd=tmp_path, capture_output=True,
+        timeout=LIMIT)
+    assert result.returncode == 0, result.stderr.decode()
+    assert movie_packets(tmp_path / "a.mov") and len(list(tmp_path.glob("*.jpg"))) == 20
+    sinks = read_summary(tmp_path / "a.json")["sinks"]
+    assert all(sink["delivered"] == 20 for sink in sinks.values()), sinks

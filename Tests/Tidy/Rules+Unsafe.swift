@@ -171,9 +171,10 @@ extension Rules {
       "Tests/Fuzz/Targets", ["InputFile", "JPEGTargets", "SourceTargets"],
       "inputs, planes and a slot in memory"),
     Permission("Tests/SprocketCodecsTests", ["JPEGUnpackingTests"], "pictures in memory"),
+    Permission("Tests/SprocketCommandLineTests", ["ListeningSocketTests"], "names of sockets"),
     Permission("Tests/Microphone", ["main"], "interrupts a source from another thread"),
     Permission(
-      "Tests/SprocketEngineTests", ["EngineHarness", "RequestStormTests", "RequestTests"],
+      "Tests/SprocketEngineTests", ["EngineHarness", "RequestStormTests", "RequestTests", "YearTests"],
       "sources and sinks that look at slots; the environment"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibrariesTests", ["LoadedLibrariesTests"], "a table of functions"),
@@ -235,7 +236,7 @@ extension Rules {
       [
         "AudioEngineTests", "EngineHarness", "EventTests", "FrailSource", "NeighbourTests",
         "RequestHarness", "RestTests",
-        "TapTests",
+        "TapTests", "YearTests",
       ],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),

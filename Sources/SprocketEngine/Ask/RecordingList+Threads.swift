@@ -136,7 +136,8 @@ extension RecordingList {
 
   var busySinks: Set<String> { state.withLock { Set($0.book.places.keys.map(\.name)) } }
 
-  func lost(sink: Int) -> UInt64 { state.withLock { $0.lost[sink] ?? 0 } }
+  /// Number of frames that were lost with the sink's files since the last call.
+  func takeLost(sink: Int) -> UInt64 { state.withLock { $0.lost.removeValue(forKey: sink) ?? 0 } }
 
   /// Refuses all later requests. Returns the files that were asked for and have not begun.
   func close() -> [Job] {

@@ -184,7 +184,7 @@ final class AudioRingTap: AudioTap {
   }
 }
 
-/// The account of one tap, in samples. Any thread may read it.
+/// The account of one tap, in samples, and those of its latest files. Any thread may read it.
 final class AudioAccount: Sendable {
   private let cells = Locked((counts: FateCounts(), rest: Fate.flushed))
   private let complete = Locked<[AudioFileAccount]>([])
@@ -198,7 +198,15 @@ final class AudioAccount: Sendable {
     }
   }
 
-  func add(_ file: AudioFileAccount) { complete.withLock { $0.append(file) } }
+  func add(_ file: AudioFileAccount) {
+    complete.withLock { files in
+      if files.count == RecordingBook.kept { files.removeFirst() }
+      files.append(file)
+    }
+  }
+
+  /// Whether the sink has left the run.
+  var hasLeft: Bool { cells.withLock { $0.rest == .unselected } }
 
   var files: [AudioFileAccount] { complete.withLock { $0 } }
 

@@ -20,7 +20,7 @@ final class AudioShared: Sendable {
   let clipped = Atomic<UInt64>(0)
   let errors = Locked<[RunError]>([])
   let notes = Locked<[String]>([])
-  /// Of all taps that were made, by their sinks.
+  /// Of the taps, by their sinks. Of sinks that have left the run, the latest ones.
   let accounts = Locked<[(sink: String, account: AudioAccount)]>([])
   /// The newest line of each of the latest segments, by segment modulo their number; and how many segments
   /// there were.
@@ -29,6 +29,9 @@ final class AudioShared: Sendable {
 
   /// Segments whose line is kept. Larger: a sink that is far behind finds the lines of more gaps.
   private static let keptLines = 64
+  /// Accounts from which those of sinks that have left are removed. Larger: longer summaries of runs that
+  /// change often.
+  private static let keptAccounts = 256
 
   init(_ format: AudioFormat) {
     let line = AudioLine(rate: Double(format.rate))
@@ -38,7 +41,14 @@ final class AudioShared: Sendable {
 
   func makeAccount(_ sink: String) -> AudioAccount {
     let account = AudioAccount()
-    accounts.withLock { $0.append((sink, account)) }
+    accounts.withLock { accounts in
+      if accounts.count >= Self.keptAccounts,
+        let left = accounts.firstIndex(where: { $0.account.hasLeft })
+      {
+        accounts.remove(at: left)
+      }
+      accounts.append((sink, account))
+    }
     return account
   }
 

@@ -8,7 +8,7 @@ public struct AudioSummary: Sendable {
   public var isOver: Bool
   /// What the source made, missing ones counted; and per sink where they ended.
   public var ledger: Ledger
-  /// Files that are complete, and the sinks that wrote them.
+  /// Files that are complete, the latest 1,024 of each sink, and the sinks that wrote them.
   public var files: [(sink: String, file: AudioFileAccount)]
   /// Samples that never reached us: those of gaps.
   public var missing: UInt64

@@ -100,7 +100,7 @@ extension Engine {
         state.sink))
     guard !state.isStuck else { return }
     for note in state.sink.notes { shared.note(note) }
-    engineCPU += state.thread.cpuTime
+    engineCPU = engineCPU.clampedSum(state.thread.cpuTime)
   }
 }
 

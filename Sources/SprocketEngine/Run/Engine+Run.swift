@@ -22,8 +22,9 @@ extension Engine {
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
-    let kept = threadCPUTime() + sourceThread.cpuTime
-    engineCPU = sinks.reduce(engineCPU + kept) { $0 + $1.thread.cpuTime }
+    // Clamped: a library that shows a program another date may move the clocks of its threads, too.
+    let kept = threadCPUTime().clampedSum(sourceThread.cpuTime)
+    engineCPU = sinks.reduce(engineCPU.clampedSum(kept)) { $0.clampedSum($1.thread.cpuTime) }
     // Read after the times of the threads, so that the process has not used less than their sum.
     processCPU = processCPUTime() - startCPU
     publishEnd()
@@ -136,7 +137,7 @@ extension Engine {
       watchSource(pump)
     }
     pump.isDraining.store(false, ordering: .releasing)
-    engineCPU = engineCPU + threads.cpuTime
+    engineCPU = engineCPU.clampedSum(threads.cpuTime)
     watch = SourceWatch()
     let isBack = awaitSource(pump)
     guard isDrained else {

@@ -141,7 +141,7 @@ final class EpochThreads {
   }
 
   /// CPU time that the workers' threads have used, in nanoseconds.
-  var cpuTime: Int64 { threads.reduce(0) { $0 + $1.cpuTime } }
+  var cpuTime: Int64 { threads.reduce(0) { $0.clampedSum($1.cpuTime) } }
 
   private var isDone: Bool { threads.allSatisfy(\.isDone) && sinks.allSatisfy(\.thread.isIdle) }
 

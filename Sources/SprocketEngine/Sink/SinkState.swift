@@ -113,7 +113,7 @@ final class SinkState: @unchecked Sendable {
   /// Frames that were written and then lost with their file become `failed`. All its files are complete.
   func takeLost(_ list: RecordingList) {
     guard isOnDemand else { return }
-    let lost = min(list.lost(sink: id), counts[.delivered])
+    let lost = min(list.takeLost(sink: id), counts[.delivered])
     counts[.delivered] -= lost
     counts[.failed] += lost
     delivered.set(counts[.delivered])
