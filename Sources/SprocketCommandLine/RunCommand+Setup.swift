@@ -153,13 +153,15 @@ extension RunCommand {
         paths: paths(choices).filter { !$0.option.hasPrefix("--source") }.map(\.path)))
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)
-    if let script = asking.script { try RequestScript.ask(script, desk) }
+    let script = try asking.script.map { (path) throws(RunError) in
+      try RequestScript(path, desk, voice)
+    }
     return PreparedRun(
       label: parts.count > 1 ? parts[index].label : nil, self, desk,
       digest: sinks.lazy.compactMap { $0 as? ChecksumSink }.first,
       controlSocket: try asking.controlSocket.map { path throws(RunError) in
         try ControlSocket(path: path, desk)
-      }, trigger: trigger, voice: voice)
+      }, trigger: trigger, script: script, voice: voice)
   }
 
   private func chain(_ registry: Registry) throws(RunError) -> [StageChoice] {

@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import random
+import re
 import select
 import shlex
 import shutil
@@ -463,6 +464,50 @@ def test_a_recording_begins_before_it_was_asked_for(tmp_path):
         assert record["first_captured_ns"] == times[record["begin"]]
         assert record["frames"] == {"delivered": record["end"] - record["begin"]}
         assert record["frames"]["delivered"] == frame_count(record["path"])
+
+
+@pytest.mark.parametrize("key", ["at_frame", "at_s"])
+def test_a_script_has_any_number_of_requests(tmp_path, key):
+    # 60 frames a second. The source is not live: it waits for what is still to be asked.
+    def request(name, frame, **keys):
+        moment = frame if key == "at_frame" else max(0, frame - 0.5) / 60
+        return json.dumps({"request": name, key: moment, **keys})
+
+    lines = []
+    for index in range(250):
+        mode = "spot" if index % 2 else "average"
+        lines += [request("photo", 3 * index),
+                  request("set", 3 * index + 1, stage="meter", settings={"mode": mode})]
+    (tmp_path / "script").write_text("\n".join(lines))
+    sprocket("run", *SCENE, "--frames", "800", "--stage", "meter", "--stills", tmp_path / "photos",
+             "--on-demand", "--script", tmp_path / "script", "--summary", tmp_path / "summary.json",
+             "--reports", tmp_path / "reports.jsonl")
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    assert [record["first_frame"] for record in records] == [3 * index for index in range(250)]
+    assert all(record["frames"] == {"delivered": 1} for record in records)
+    changed = [number for number, line in enumerate(read_lines(tmp_path / "reports.jsonl"))
+               for event in line.get("events", []) if event["kind"] == "settings_changed"]
+    assert changed == [3 * index + 1 for index in range(250)]
+
+
+def test_what_a_long_script_cannot_have_is_told(tmp_path):
+    script, photos = tmp_path / "script", tmp_path / "photos"
+
+    def ran(lines):
+        script.write_text("\n".join(json.dumps(line) for line in lines))
+        return sprocket("run", *SCENE, "--frames", "200", "--stills", photos, "--on-demand", "--script",
+                        script, "--overwrite", check=False)
+
+    falling = ran([{"request": "photo", "at_frame": 100 - index} for index in range(65)])
+    assert falling.returncode == 2
+    assert b"line 2: a script of more than 64 requests has them in order" in falling.stderr
+    # The places for files are taken by recordings that need more frames than have come.
+    full = ran([{"request": "photo", "frames": 100, "at_frame": index} for index in range(90)])
+    assert full.returncode == 1 and b"line 81: 80 files are still being completed" in full.stderr
+    over = ran([{"request": "photo", "at_frame": 150 + index} for index in range(200)])
+    # Those of its 50 frames were made, and up to 64 ahead.
+    line, left = re.search(rb"the run ended before line (\d+); (\d+) requests", over.stderr).groups()
+    assert over.returncode == 0 and 51 <= int(line) <= 115 and int(line) - 1 + int(left) == 200
 
 
 @pytest.mark.parametrize("ending, demuxer", [("mov", "qtdemux"), ("mkv", "matroskademux")])

@@ -471,6 +471,29 @@ def test_the_mixer_is_read_and_written(tmp_path):
 
 
 @pytest.mark.costly
+def test_controls_of_microphone_and_source_are_set_together_or_not_at_all(tmp_path):
+    socket = tmp_path / "control"
+    process = subprocess.Popen([SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--size",
+                                "64x48", "--microphone", "hw:CARD=Dummy", "--null", "--control",
+                                "mic_volume=7", "--control-socket", socket, "--quiet"])
+    try:
+        wait_until(socket.exists)
+
+        def asked(*words):
+            return json.loads(sprocket("ask", socket, *words, check=False).stdout)
+
+        assert asked("control", "gain=2", "mic_volume=20")["ok"]
+        for words in (("gain=3", "mic_volume=101"), ("gain=-1", "mic_volume=30"),
+                      ("mic_volume=40", "line_volume=101")):
+            assert not asked("control", *words)["ok"]
+            assert mixer("Mic Volume") == ["20", "20"]
+            assert asked("status")["status"]["controls"]["gain"] == 2
+    finally:
+        process.terminate()
+        assert process.wait(LIMIT) == 0
+
+
+@pytest.mark.costly
 def test_devices_can_be_read_by_people():
     text = sprocket("devices").stdout.decode()
     for word in ("hw:CARD=Loopback,DEV=1", "s24 (S24_3LE)", "48000", "1 to 32 channels", "mic_volume",

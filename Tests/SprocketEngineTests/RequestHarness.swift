@@ -250,7 +250,8 @@ struct FourAhead: Stage {
 func run(
   _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
   sinks: [any Sink], isLive: Bool = false, tick: Int64? = nil, workers: Int = 2,
-  drain: Duration = longestWait, within limit: Duration = longestWait * 2
+  drain: Duration = longestWait, within limit: Duration = longestWait * 2,
+  after: () -> Void = {}
 ) throws -> (summary: RunSummary, records: [RecordingRecord]) {
   let source = ScriptedSource(steps, isLive: isLive)
   source.tick = tick
@@ -258,6 +259,10 @@ func run(
   defer { asker.engine = nil }
   let summary = try run(
     source, stages, sinks: sinks, workers: workers, drain: drain, within: limit,
-    before: { asker.engine = $0 }, after: { records = $0.recordingRecords })
+    before: { asker.engine = $0 },
+    after: {
+      records = $0.recordingRecords
+      after()
+    })
   return (summary, records)
 }

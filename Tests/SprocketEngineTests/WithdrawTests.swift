@@ -164,4 +164,54 @@ struct WithdrawTests {
     expectEqual(asker.waiting.count, 64 + 64 + 1)
     expectEqual(asker.errors.count, 36 + 36 + 9)
   }
+
+  @Test func aMarkOfAnotherRunIsTheEndOfThisOne() throws {
+    let (first, second) = (Asker(), Asker())
+    let mark = Locked(NewsMark())
+    let counts = Locked<[Int]>([])
+    @Sendable func read(_ asker: Asker) {
+      let count = mark.withLock { mark in asker.engine?.news(since: &mark).count ?? -1 }
+      counts.withLock { $0.append(count) }
+    }
+    try run(
+      first,
+      [
+        .call {
+          for path in ["a", "b", "c"] {
+            first.ask(.record(sink: "movie", path: path, frames: 1), at: .frame(1 << 40))
+          }
+        }
+      ] + .frames(0..<5), sinks: [MemoryRecorder()], after: { read(first) })
+    try run(
+      second,
+      [.call { read(second) }] + .frames(0..<1)
+        + [.call { second.ask(.record(sink: "movie")) }] + .frames(1..<2)
+        + [
+          .call {
+            expectTrue(
+              waitUntil { mark.withLock { second.engine?.hasNews(since: $0) ?? false } })
+            read(second)
+          }
+        ], sinks: [MemoryRecorder()])
+    expectEqual(counts.withLock { $0 }, [3, 0, 1])
+  }
+
+  /// A thread asks for a frame after the source has come to it: offline the frame waits.
+  @Test func aFrameThatIsHeldWaitsForItsRequests() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let asking = Locked<BackgroundWork<Void>?>(nil)
+    let hold = ScriptedSource.Step.call {
+      guard let engine = asker.engine else { return }
+      engine.hold(at: .frame(10))
+      let work = try? BackgroundWork("asking") {
+        expectTrue(waitUntil { engine.isHoldReached })
+        try engine.ask([.record(sink: "movie", frames: 3)], at: .frame(10))
+        engine.hold(at: nil)
+      }
+      asking.withLock { $0 = work }
+    }
+    try run(asker, [hold] + .frames(0..<20), sinks: [sink])
+    expectTrue(asking.withLock { $0?.wait(for: .seconds(60)) ?? false })
+    expectEqual(sink.contents, [Array(10..<13)])
+  }
 }

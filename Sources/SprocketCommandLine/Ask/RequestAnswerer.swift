@@ -62,8 +62,8 @@ struct RequestAnswerer: Sendable {
     }
   }
 
-  /// Makes a request of a script, before the run.
-  func askAhead(_ line: [UInt8]) throws(RunError) {
+  /// Reads and checks a request of a script, before the run.
+  func parseAhead(_ line: [UInt8]) throws(RunError) -> (request: Request, moment: Moment) {
     let request = try parse(line)
     let known = "record, photo, stop, next and set"
     guard Request.known[request.request]?.contains("at_frame") == true else {
@@ -71,12 +71,20 @@ struct RequestAnswerer: Sendable {
         .usage,
         "a script cannot have `\(request.request)`; it has \(known), each with at_frame or at_s")
     }
-    guard try request.moment != .now else {
+    let moment = try request.moment
+    guard moment != .now else {
       throw RunError(
         .usage,
         "`\(request.request)` has no moment; a script has \(known), each with at_frame or at_s")
     }
-    _ = try answer(request, .program)
+    if let stage = request.stage, let settings = request.settings {
+      try desk.engine.check(stage, settings.mapValues(\.text))
+    }
+    return (request, moment)
+  }
+
+  func ask(_ request: Request, by holder: RequestHolder) throws(RunError) {
+    _ = try answer(request, holder)
   }
 
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }

@@ -109,13 +109,28 @@ extension Engine {
   }
 }
 
+/// Controls of microphones that were set, and what they were before.
+struct ChangedMicrophones {
+  fileprivate(set) var former: [(microphone: any AudioControls, name: String, text: String?)] = []
+
+  func putBack() {
+    for (microphone, name, text) in former.reversed() {
+      // Nothing more can be done if the device refuses what it had.
+      if let text { _ = try? microphone.set(name, to: text) }
+    }
+  }
+}
+
 /// Controls of a source that were written together.
 struct WrittenControls {
   let port: ControlPort
   let wishes: [ControlValue]
   let tickets: Range<UInt64>
+  /// What was set beside them.
+  let others: ChangedMicrophones
 
-  /// Waits until the source has answered; throws if it refused. Returns false if it does not answer in time.
+  /// Waits until the source has answered; throws if it refused, after the other controls were put back.
+  /// Returns false if it does not answer in time.
   func isAnswered(within limit: Duration) throws(RunError) -> Bool {
     let end = monotonicNow() + limit.nanosecondCount
     while true {
@@ -123,6 +138,7 @@ struct WrittenControls {
       if !outcomes.contains(.pending) {
         for (outcome, wish) in zip(outcomes, wishes) {
           guard case .refused(let reason) = outcome else { continue }
+          others.putBack()
           let control = port.controls[Int(wish.control)]
           throw RunError(
             .failed,
@@ -161,8 +177,8 @@ struct WrittenControls {
 }
 
 extension Engine {
-  /// Writes controls by their names, from the texts that a user gave: those of the source as one batch, and
-  /// those of each microphone that has them. Returns those of the source, and what the user should know of
+  /// Writes controls by their names, from the texts that a user gave: those of each microphone that has them,
+  /// and then those of the source as one batch. Returns those of the source, and what the user should know of
   /// the others.
   func write(
     controls values: [(name: String, text: String)]
@@ -183,21 +199,39 @@ extension Engine {
       }
       wishes.append(ControlValue(index, value))
     }
+    // Microphones first: they answer at once, and can be put back if another control is refused.
+    let (notes, changed) = try set(others)
     var written: WrittenControls?
     if let port, !wishes.isEmpty {
       guard let tickets = port.write(wishes) else {
+        changed.putBack()
         throw RunError(
           .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
       }
-      written = WrittenControls(port: port, wishes: wishes, tickets: tickets)
-    }
-    var notes: [String] = []
-    for (name, text) in others {
-      for microphone in microphones where microphone.controls.contains(where: { $0.name == name }) {
-        if let note = try microphone.set(name, to: text) { notes.append(note) }
-      }
+      written = WrittenControls(port: port, wishes: wishes, tickets: tickets, others: changed)
     }
     return (written, notes.isEmpty ? nil : notes.joined(separator: "; "))
+  }
+
+  /// Sets controls of microphones: all, or none.
+  private func set(
+    _ values: [(name: String, text: String)]
+  ) throws(RunError) -> (notes: [String], changed: ChangedMicrophones) {
+    var notes: [String] = []
+    var changed = ChangedMicrophones()
+    for (name, text) in values {
+      for microphone in microphones where microphone.controls.contains(where: { $0.name == name }) {
+        let before = microphone.text(of: name)
+        do throws(RunError) {
+          if let note = try microphone.set(name, to: text) { notes.append(note) }
+        } catch {
+          changed.putBack()
+          throw error
+        }
+        changed.former.append((microphone, name, before))
+      }
+    }
+    return (notes, changed)
   }
 
   private var microphones: [any AudioControls] { audio.compactMap(\.description.controls) }

@@ -9,6 +9,7 @@ final class PreparedRun {
   let desk: RequestDesk
   let controlSocket: ControlSocket?
   let trigger: TriggeredRecording?
+  let script: RequestScript?
   let voice: Voice
   /// Frames that the run will have, where that is known.
   let frameLimit: UInt64?
@@ -25,7 +26,8 @@ final class PreparedRun {
 
   init(
     label: String?, _ command: RunCommand, _ desk: RequestDesk, digest: ChecksumSink?,
-    controlSocket: ControlSocket?, trigger: TriggeredRecording?, voice: Voice
+    controlSocket: ControlSocket?, trigger: TriggeredRecording?, script: RequestScript?,
+    voice: Voice
   ) {
     self.label = label
     engine = desk.engine
@@ -33,12 +35,21 @@ final class PreparedRun {
     self.desk = desk
     self.controlSocket = controlSocket
     self.trigger = trigger
+    self.script = script
     self.voice = voice
     frameLimit = command.knownFrames(desk.engine)
     limits = (command.frames, command.duration)
     endsWithRecording = command.recording.recordsAtOnce
     freeSpace = command.recording.movieFolder.map { FreeSpace($0) }
   }
+
+  func start() throws(RunError) {
+    try engine.start()
+    try script?.start()
+  }
+
+  /// Errors of requests that the run made by itself.
+  var requestErrors: [RunError] { (trigger?.errors ?? []) + (script?.errors ?? []) }
 
   /// Longest wait for a file that a key asks for. Larger: on slow disks the next key finds it made, and
   /// signals wait longer.

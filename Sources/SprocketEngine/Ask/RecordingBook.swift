@@ -88,7 +88,7 @@ struct RecordingBook: Hashable {
   private var fileCount: UInt64 = 0
   /// Why recordings ended, the latest ones.
   private var reasons: [Reason] = []
-  private var isClosed = false
+  private(set) var isClosed = false
 
   struct Reason: Hashable {
     let id: RecordingID
@@ -150,6 +150,9 @@ struct RecordingBook: Hashable {
   func reason(_ id: RecordingID) -> RecordingEnd? { reasons.last { $0.id == id }?.end }
 
   // MARK: Files
+
+  /// Whether there is a place for a further file.
+  var hasRoom: Bool { places.values.reduce(0, +) < Self.capacity }
 
   /// Takes a place for the first file of a new recording, or for a further one of `known`. `nil` if there is
   /// none.

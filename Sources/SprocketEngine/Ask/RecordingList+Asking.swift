@@ -54,6 +54,16 @@ extension RecordingList {
     }
   }
 
+  var isOpen: Bool { state.withLock { !$0.book.isClosed } }
+
+  /// Whether a holder may make one more request that waits, also one that makes a file.
+  func hasRoom(for holder: RequestHolder) -> Bool {
+    state.withLock { state in
+      state.tickets.removeAll { !$0.waits }
+      return state.refusal(of: holder) == nil && state.book.hasRoom
+    }
+  }
+
   /// Takes back a request that waits for its frame. Returns the files that are not needed. Throws if it has
   /// taken effect.
   func withdraw(
@@ -207,18 +217,19 @@ extension RecordingList.State {
   /// Stores the ticket of a waiting request. Throws if too many requests of its holder wait.
   fileprivate mutating func keep(_ ticket: RequestTicket) throws(RunError) {
     tickets.removeAll { !$0.waits }
-    guard !ticket.isFree, let most = ticket.holder.most else {
-      tickets.append(ticket)
-      return
-    }
-    let held = tickets.filter { !$0.isFree && $0.holder.most != nil }
-    let own = held.count { $0.holder == ticket.holder }
-    guard own < most, held.count < RequestHolder.mostOfClients else {
-      throw RunError(
-        .failed,
-        "\(own < most ? "\(held.count) requests of clients" : "\(own) requests of yours") wait for their "
-          + "frame; cancel one, or ask again when one has taken effect")
-    }
+    if !ticket.isFree, let refusal = refusal(of: ticket.holder) { throw refusal }
     tickets.append(ticket)
+  }
+
+  /// Why a holder cannot make a request that waits; `nil` if it can.
+  fileprivate func refusal(of holder: RequestHolder) -> RunError? {
+    guard let most = holder.most else { return nil }
+    let held = tickets.filter { !$0.isFree && $0.holder.most != nil }
+    let own = held.count { $0.holder == holder }
+    guard own >= most || held.count >= RequestHolder.mostOfClients else { return nil }
+    return RunError(
+      .failed,
+      "\(own < most ? "\(held.count) requests of clients" : "\(own) requests of yours") wait for their "
+        + "frame; cancel one, or ask again when one has taken effect")
   }
 }

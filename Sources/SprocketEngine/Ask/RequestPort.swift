@@ -84,13 +84,15 @@ final class RequestPort: Sendable {
   }
 
   /// Returns the entries that were added since `seen`, and updates `seen`. Costs one load if there are none.
-  /// The source's thread does not wait: if another thread holds the lock, the next call returns the entries.
-  func take(since seen: inout UInt64) -> [Entry] {
+  /// The thread of a live source does not wait: if another thread holds the lock, the next call returns the
+  /// entries. That of an offline one `waits`, so that each frame has the requests that were made for it.
+  func take(since seen: inout UInt64, waits: Bool) -> [Entry] {
     guard count.load(ordering: .acquiring) != seen else { return [] }
-    let taken = state.withLockIfAvailable { state in
+    func all(_ state: inout State) -> (entries: [Entry], count: UInt64) {
       defer { state.entries = [] }
       return (state.entries, count.load(ordering: .acquiring))
     }
+    let taken = waits ? state.withLock { all(&$0) } : state.withLockIfAvailable { all(&$0) }
     guard let taken else { return [] }
     seen = taken.1
     return taken.0

@@ -31,9 +31,10 @@ public struct RequestHolder: Sendable, Hashable {
   /// One of the program's clients. The program gives each client a number of its own. At most 64 requests of
   /// a client may wait, and 192 of all clients; the other 64 places are for the program.
   public static func client(_ number: UInt64) -> RequestHolder {
-    RequestHolder(number: number, most: RequestPort.capacity / 4)
+    RequestHolder(number: number, most: mostOfClient)
   }
 
+  package static let mostOfClient = RequestPort.capacity / 4
   static let mostOfClients = RequestPort.capacity / 4 * 3
 }
 

@@ -29,7 +29,8 @@ public struct NewsMark: Sendable {
 extension Engine {
   /// The news since `mark`, which moves on. Those about recordings are in order, and so are those about
   /// settings and controls. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones
-  /// before. May be called from any thread, and delays no frame.
+  /// before. A mark of another run counts as one of this run, or as its end if it is beyond that. May be
+  /// called from any thread, and delays no frame.
   public func news(since mark: inout NewsMark) -> [RunNews] {
     recordings.news(since: &mark.recordings) + changes(since: &mark.events)
   }
@@ -54,7 +55,7 @@ extension Engine {
     let end = log.end
     let controls = description.controls?.controls ?? []
     var found: [RunNews] = []
-    next = max(next, log.oldest)
+    next = min(max(next, log.oldest), end)
     while next < end {
       defer { next += 1 }
       // `nil`: it was overwritten meanwhile.
@@ -76,7 +77,7 @@ extension RecordingList {
   func news(since count: inout Int) -> [RunNews] {
     state.withLock { state in
       defer { count = state.newsCount }
-      return Array(state.news.suffix(min(state.newsCount - count, state.news.count)))
+      return Array(state.news.suffix(max(0, min(state.newsCount - count, state.news.count))))
     }
   }
 }

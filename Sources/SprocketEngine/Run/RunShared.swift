@@ -8,6 +8,7 @@ final class RunShared: Sendable {
   let events = EventLog()
   let port = RequestPort()
   let bell = NewsBell()
+  let hold = FrameHold()
   let changes = ChangePort()
   let settings = SettingJournal()
   let counters = LiveCounters()

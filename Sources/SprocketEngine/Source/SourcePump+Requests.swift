@@ -36,7 +36,7 @@ extension SourcePump {
   /// frame if it has arrived; frames from `first` to before `number` are missing. If nothing was asked, it
   /// costs a load, and one per on-demand sink.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
-    let new = shared.port.take(since: &requests.seen)
+    let new = shared.port.take(since: &requests.seen, waits: !isLive)
     if !new.isEmpty { requests.entries += new.filter(isKept) }
     if !requests.entries.isEmpty { applyDue(number, from: first ?? number, frame) }
     for index in gates.indices {

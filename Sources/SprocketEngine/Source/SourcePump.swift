@@ -36,6 +36,7 @@ final class SourcePump: @unchecked Sendable {
   static let patience: Int64 = 20_000_000
 
   private(set) var source: SourceGate
+  private(set) var isLive = false
   let options: RunOptions
   let shared: RunShared
   /// On the monotonic clock, where frames do not wait.
@@ -102,6 +103,7 @@ final class SourcePump: @unchecked Sendable {
   }
 
   private func setLimits(isLive: Bool) {
+    self.isLive = isLive
     let limit = options.durationLimit?.nanosecondCount
     deadline = isLive ? limit.map { SprocketEngine.deadline($0, after: start) } : nil
     mediaLimit = limit
@@ -213,7 +215,7 @@ final class SourcePump: @unchecked Sendable {
         }
         tracer.add(.frame, frame: number, now: lastArrival)
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
-        stampRequests(at: number, from: first, frame)
+        stampHeld(at: number, from: first, frame)
         taking = number
         guard takeEvents(of: number) else { return nil }
         guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {

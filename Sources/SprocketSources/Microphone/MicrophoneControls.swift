@@ -43,6 +43,11 @@ struct MicrophoneMixer: AudioControls {
 
   var controls: [ControlDescription] { MicrophoneControlInfo.all(of: card).map(\.description) }
 
+  func text(of name: String) -> String? {
+    let found = MicrophoneControlInfo.all(of: card).first { $0.description.name == name }
+    return found.flatMap { found in found.value.map { found.description.text(of: $0) } }
+  }
+
   func set(_ name: String, to text: String) throws(RunError) -> String? {
     let known = try ofCard { () throws(ALSAError) in try ALSAMixer(card).controls() }
     guard let control = known.first(where: { $0.settingName == name }) else {
