@@ -174,7 +174,8 @@ extension Rules {
     Permission("Tests/SprocketCommandLineTests", ["ListeningSocketTests"], "names of sockets"),
     Permission("Tests/Microphone", ["main"], "interrupts a source from another thread"),
     Permission(
-      "Tests/SprocketEngineTests", ["EngineHarness", "RequestStormTests", "RequestTests", "YearTests"],
+      "Tests/SprocketEngineTests",
+      ["EngineHarness", "RequestStormTests", "RequestTests", "YearTests"],
       "sources and sinks that look at slots; the environment"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibrariesTests", ["LoadedLibrariesTests"], "a table of functions"),
