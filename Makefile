@@ -29,9 +29,8 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libswresample-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 TEST_PACKAGES := $(INSTALL_PACKAGES) faketime ffmpeg git python3-venv gstreamer1.0-tools \
-  gstreamer1.0-plugins-good \
-  man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium qrencode zint zbar-tools \
-  libsdl2-dev libjpeg-turbo-progs
+  gstreamer1.0-plugins-good man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium \
+  qrencode zint zbar-tools libsdl2-dev libjpeg-turbo-progs
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
   e2fsprogs qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \

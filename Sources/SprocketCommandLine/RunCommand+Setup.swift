@@ -201,9 +201,7 @@ extension RunCommand {
     to sinks: inout [any Sink], _ voice: Voice
   ) throws(RunError) -> TriggeredRecording? {
     guard let condition = recording.recordWhen else { return nil }
-    let trigger = TriggeredRecording(keep: recording.keep ?? .seconds(3)) {
-      voice.tell(refusal: $0)
-    }
+    let trigger = TriggeredRecording(keep: recording.keep ?? .seconds(3), voice)
     sinks.append(
       try TriggerSink(condition) { holds, record in trigger.note(holds: holds, record) })
     return trigger

@@ -55,7 +55,7 @@ struct SceneCanvas {
 
   private mutating func blend(_ x: Int, _ y: Int, _ shaded: SIMD4<Float>) {
     var column = x
-    // A division per pixel is dear, and few shapes leave the canvas.
+    // Divides only outside the canvas, which few shapes leave: a division takes some 20 cycles.
     if column < 0 || column >= width {
       column %= width
       if column < 0 { column += width }

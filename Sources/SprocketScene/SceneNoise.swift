@@ -4,7 +4,7 @@
 /// amplitude by `persistence`. By rows, because then a lattice line is hashed once for the rows that
 /// follow each other, and the inner loop is a multiply-add.
 ///
-/// Rows may be left out.
+/// The caller may skip rows.
 struct SceneNoise {
   private var octaves: [SceneNoiseOctave]
 
@@ -42,10 +42,10 @@ struct SceneNoise {
 private struct SceneNoiseOctave {
   private let seed: UInt64
   private let amplitude: Float
-  /// For each column, its cell, and its place in the cell on the fade curve.
+  /// Cell of each column, and the column's place in its cell on the fade curve.
   private let cellsOfColumns: [Int32]
   private let fades: [Float]
-  /// Values of the lattice between the two lines; the first one again behind the last.
+  /// Values of the lattice at the row's height, one per cell. The first value is repeated at the end.
   private var values: [Float]
   /// The lattice's values, in -1...1, on the line above the last row and below it.
   private var upper: [Float]
@@ -106,6 +106,7 @@ private struct SceneNoiseOctave {
   }
 }
 
+/// Interpolates between two lines of the lattice. A function of spans alone, so that its loop is vectorised.
 private func mix(
   _ upper: Span<Float>, _ lower: Span<Float>, _ sy: Float, _ amplitude: Float,
   into values: inout MutableSpan<Float>
@@ -117,6 +118,7 @@ private func mix(
   }
 }
 
+/// Adds to each column the value between the two corners of its cell.
 private func addColumns(
   _ values: Span<Float>, _ cells: Span<Int32>, _ fades: Span<Float>,
   to row: inout MutableSpan<Float>

@@ -28,7 +28,7 @@ package final class ListeningSocket: Sendable {
         "\(option): a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a shorter one"
       )
     }
-    // Two programs that found the same left-over socket would remove each other's.
+    // Without the lock, two programs that find one left-over socket would remove each other's new socket.
     let lock = FolderLock(of: path)
     defer { extendLifetime(lock) }
     try Self.removeLeftOver(path, address, kind, option)
@@ -89,13 +89,14 @@ package final class ListeningSocket: Sendable {
   }
 }
 
-/// Holds the lock of a path's folder while it exists: programs that make sockets in one folder wait for each
-/// other. The corresponding C function is `flock`.
+/// Locks the folder of a path until it is released, so that programs make sockets there one after the other.
+/// The corresponding C function is `flock`.
 private final class FolderLock {
   private let descriptor: Int32
 
-  /// Longest wait in milliseconds. Larger: a program that was stopped while it held the lock delays others
-  /// for longer. They go on without the lock then, as on file systems that have none.
+  /// Longest wait for the lock in milliseconds. After it, the program goes on without the lock, as on file
+  /// systems that have no locks. With a larger value, a program that was stopped while it held the lock
+  /// delays others for longer.
   private static let patience = 2_000
 
   init(of path: String) {

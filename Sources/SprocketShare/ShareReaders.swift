@@ -18,11 +18,12 @@ package final class ShareReaders {
   /// the other readers for longer.
   private static let mostPackets = 64
 
-  /// Nanoseconds until readers are accepted again after the program had no descriptor. Larger: fewer vain
-  /// tries, later readers.
+  /// Pause in nanoseconds before the next try to accept a reader, after the program had no free descriptor. A
+  /// larger value costs fewer failed tries, and connects readers later.
   private static let pauseWithoutDescriptors: Int64 = 50_000_000
 
   private let listener: ListeningSocket?
+  /// Monotonic time in nanoseconds from which readers are accepted.
   private var acceptsFrom: Int64 = 0
   /// For how long a reader may hold slots and acknowledge none of them.
   private let patience: Duration

@@ -505,7 +505,7 @@ def test_what_a_long_script_cannot_have_is_told(tmp_path):
     full = ran([{"request": "photo", "frames": 100, "at_frame": index} for index in range(90)])
     assert full.returncode == 1 and b"line 81: 80 files are still being completed" in full.stderr
     over = ran([{"request": "photo", "at_frame": 150 + index} for index in range(200)])
-    # Those of its 50 frames were made, and up to 64 ahead.
+    # The run made the requests of its last 50 frames, and up to 64 that wait for later frames.
     line, left = re.search(rb"the run ended before line (\d+); (\d+) requests", over.stderr).groups()
     assert over.returncode == 0 and 51 <= int(line) <= 115 and int(line) - 1 + int(left) == 200
 

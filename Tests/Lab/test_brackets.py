@@ -32,8 +32,8 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
     assert [line["bracket"]["value"] for line in picked] == [200, 150, 128]
     assert all(line["bracket"]["verified"] == "answer" for line in picked)
     means = {line["number"]: line["meter"]["mean"] for line in numbered(run) if "meter" in line}
-    # Each frame has the brightness of its step. How many frames before the answer have it, too, is vivid's:
-    # it draws frames late when its machine pauses.
+    # Each frame has the brightness of its step. Frames before the answer may have it, too: vivid draws them
+    # late when its machine pauses.
     bright, middle, usual = (means[line["number"]] for line in picked)
     assert bright > middle + 5 and middle > usual + 5
     assert read_control(camera, "brightness") == "128"

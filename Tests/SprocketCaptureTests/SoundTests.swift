@@ -85,7 +85,7 @@ import Testing
       c.add(metadata)
     }
     try await session.start()
-    // Both are read at the same time: a stream that nobody reads keeps a bounded number of blocks.
+    // The test reads both streams at the same time, because a stream without a reader drops blocks.
     async let heard = Self.first(30, of: blocks)
     var all: [DataSynchronizer.Pair] = []
     for await pair in pairs {

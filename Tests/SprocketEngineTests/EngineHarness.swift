@@ -120,7 +120,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
     }
   }
   let served = Atomic<UInt64>(0)
-  /// Frames that found a slot.
+  /// Number of frames that got a slot.
   let taken = Atomic<UInt64>(0)
 
   func takeEvents(into events: inout EventQueue) {

@@ -64,7 +64,8 @@ private final class Rester: RestingSink, @unchecked Sendable {
   }
 }
 
-/// Keeps the chain from the first frame on until the test lets it go. For one test alone.
+/// Blocks the chain at the first frame until the test releases it. Its state is static: one test alone may
+/// use it.
 private struct Held: PlainStage {
   static let order = Order.any
   static let isLetGo = Atomic<Bool>(false)

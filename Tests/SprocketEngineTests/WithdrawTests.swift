@@ -196,7 +196,7 @@ struct WithdrawTests {
     expectEqual(counts.withLock { $0 }, [3, 0, 1])
   }
 
-  /// A thread asks for a frame after the source has come to it: offline the frame waits.
+  /// A thread asks for frame 10 only after the source has reached it. The source is offline: the frame waits.
   @Test func aFrameThatIsHeldWaitsForItsRequests() throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
     let asking = Locked<BackgroundWork<Void>?>(nil)

@@ -5,15 +5,16 @@ import SprocketEngine
 import TestExpectations
 import Testing
 
-/// A run that records a file a minute for a year. `SPROCKET_RECORDINGS=500000` is such a year; without it
-/// there are 6,000.
+/// Recordings of a run of a year. `SPROCKET_RECORDINGS` sets their number: 500,000 is about one per minute
+/// for a year; the default is 6,000.
 @Suite(.timeLimit(.minutes(60)))
 struct YearTests {
   static var count: Int {
     unsafe getenv("SPROCKET_RECORDINGS").flatMap { unsafe Int(String(cString: $0)) } ?? 6_000
   }
 
-  /// Memory and allocations are those of a run that has had its bounded number of records.
+  /// Memory, and allocations per recording, stay the same after the first half: by then the lists of the
+  /// latest records are full.
   @Test func recordingsOfAYearTakeBoundedMemory() throws {
     let source = ScriptedSource([.frame(sequence: 0)], repeats: true)
     var measured: [(resident: Int, asked: Int)] = []
@@ -30,12 +31,12 @@ struct YearTests {
       })
     expectEmpty(summary.errors)
     let (early, late) = (measured[2], measured[5])
-    // What an allocator keeps for itself varies, and a sanitizer keeps more.
+    // The bound covers memory that the allocator, or a sanitizer, keeps for itself.
     expectLess(late.resident - early.resident, 32 << 20)
     expectAtMost(late.asked, early.asked + early.asked / 10)
   }
 
-  /// Each has a file, a further file, a stop and settings of its own.
+  /// Starts a recording, asks for a further file, and stops it.
   private func record(_ engine: Engine, _ path: String, _ mark: inout NewsMark) {
     do {
       let id = try engine.ask([.record(sink: "forgetful", path: path)])[0]

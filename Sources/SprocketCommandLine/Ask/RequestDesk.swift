@@ -68,14 +68,20 @@ final class RequestDesk: Sendable {
   func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
 
   /// Writes controls of the source as one batch, and those of microphones. Returns what the source made of
-  /// its own, and what a person should know. Throws if one is refused: then none of the source's was
-  /// changed.
+  /// its own, and what a person should know. Throws if one is refused: then none was changed.
   func control(
     _ values: [(name: String, text: String)]
   ) throws(RunError) -> (values: [String: Double], note: String?) {
     let (written, note) = try engine.write(controls: values)
     guard let written else { return ([:], note) }
-    guard try written.isAnswered(within: Self.patience) else {
+    let isAnswered: Bool
+    do throws(RunError) {
+      isAnswered = try written.isAnswered(within: Self.patience)
+    } catch {
+      written.others.putBack()
+      throw error
+    }
+    guard isAnswered else {
       let pending = "the source has not answered yet; the reports will say what it made of it"
       return ([:], [note, pending].compactMap(\.self).joined(separator: "; "))
     }
@@ -109,13 +115,13 @@ extension Engine {
   }
 }
 
-/// Controls of microphones that were set, and what they were before.
+/// Former values of controls of microphones that were set.
 struct ChangedMicrophones {
   fileprivate(set) var former: [(microphone: any AudioControls, name: String, text: String?)] = []
 
   func putBack() {
     for (microphone, name, text) in former.reversed() {
-      // Nothing more can be done if the device refuses what it had.
+      // If the device refuses its former value, nothing more can be done.
       if let text { _ = try? microphone.set(name, to: text) }
     }
   }
@@ -126,11 +132,10 @@ struct WrittenControls {
   let port: ControlPort
   let wishes: [ControlValue]
   let tickets: Range<UInt64>
-  /// What was set beside them.
+  /// Controls of microphones that were set by the same request.
   let others: ChangedMicrophones
 
-  /// Waits until the source has answered; throws if it refused, after the other controls were put back.
-  /// Returns false if it does not answer in time.
+  /// Waits until the source has answered; throws if it refused. Returns false if it does not answer in time.
   func isAnswered(within limit: Duration) throws(RunError) -> Bool {
     let end = monotonicNow() + limit.nanosecondCount
     while true {
@@ -138,7 +143,6 @@ struct WrittenControls {
       if !outcomes.contains(.pending) {
         for (outcome, wish) in zip(outcomes, wishes) {
           guard case .refused(let reason) = outcome else { continue }
-          others.putBack()
           let control = port.controls[Int(wish.control)]
           throw RunError(
             .failed,
@@ -199,7 +203,7 @@ extension Engine {
       }
       wishes.append(ControlValue(index, value))
     }
-    // Microphones first: they answer at once, and can be put back if another control is refused.
+    // Sets microphones first: they answer at once, and can be set back if the source refuses a control.
     let (notes, changed) = try set(others)
     var written: WrittenControls?
     if let port, !wishes.isEmpty {
@@ -213,7 +217,7 @@ extension Engine {
     return (written, notes.isEmpty ? nil : notes.joined(separator: "; "))
   }
 
-  /// Sets controls of microphones: all, or none.
+  /// Sets all of these controls of microphones, or none of them.
   private func set(
     _ values: [(name: String, text: String)]
   ) throws(RunError) -> (notes: [String], changed: ChangedMicrophones) {

@@ -3,11 +3,11 @@ internal import Sprocket
 /// `--script`: a file of requests, each with the frame or time from which it holds. One JSON object per line,
 /// as on the control socket (docs/on-demand.md). Empty lines and lines that begin with `#` are ignored.
 ///
-/// All lines are checked before the run. Requests are made as far ahead as there are places for them, like
-/// those of a client, and the others while the run goes on: an offline source waits for them.
+/// The script checks all lines before the run, and makes as many requests as a client may have waiting. A
+/// thread makes the others while the run goes on; an offline source waits for them (`Engine.hold`).
 final class RequestScript: Sendable {
   private struct Line {
-    /// From 1.
+    /// Line number in the file, from 1.
     let number: Int
     let request: RequestAnswerer.Request
     let moment: Moment
@@ -17,21 +17,24 @@ final class RequestScript: Sendable {
   private let answerer: RequestAnswerer
   private let engine: Engine
   private let lines: [Line]
-  /// How many of them were asked before the run.
+  /// Number of lines whose requests were made before the run.
   private let askedAhead: Int
   private let voice: Voice
-  private let refusals = Locked<[RunError]>([])
+  private let refused: RefusedRequests
   private let work = Locked<BackgroundWork<Void>?>(nil)
 
-  /// The number of no client of the control socket, which are counted from 1.
+  /// Holder of the script's requests. Clients of the control socket are numbered from 1, so that none of them
+  /// has this number.
   private static let holder = RequestHolder.client(.max)
-  /// Most bytes of a script, 16 MB. Larger: longer scripts, which take longer to check, and memory.
+  /// Largest size of a script in bytes, 16 MB. A larger value allows longer scripts, which take more memory
+  /// and more time at the start.
   private static let longest = 16 << 20
-  /// Longest wait for a place of a request whose frame has come, 10 s. Larger: a slower disk refuses fewer.
+  /// Longest wait in nanoseconds for a place after the request's frame has arrived, 10 s. With a larger
+  /// value, a slow disk causes fewer refusals, and an offline source may stand still for longer.
   private static let patience: Int64 = 10_000_000_000
-  /// Time between two looks for a place. Larger: fewer wake-ups, longer pauses of an offline source.
+  /// Interval between two checks for a free place. A larger value costs fewer wake-ups, and makes an offline
+  /// source pause for longer.
   private static let tick = Duration.milliseconds(5)
-  private static let keptErrors = 10
   private static let late = RunError(
     .failed, "its frame had passed when there was a place for the request; ask for fewer at a time")
 
@@ -40,6 +43,7 @@ final class RequestScript: Sendable {
   init(_ path: String, _ desk: RequestDesk, _ voice: Voice) throws(RunError) {
     self.path = path
     self.voice = voice
+    refused = RefusedRequests(voice)
     engine = desk.engine
     answerer = RequestAnswerer(desk)
     guard let bytes = fileBytes(path, atMost: Self.longest + 1), bytes.count <= Self.longest else {
@@ -58,17 +62,17 @@ final class RequestScript: Sendable {
     engine.hold(at: asked < lines.count ? lines[asked].moment : nil)
   }
 
-  /// Begins to make the others. Call it when the run has started.
+  /// Starts the thread that makes the other requests. Call it after the start of the run.
   func start() throws(RunError) {
     guard askedAhead < lines.count else { return }
     let started = try BackgroundWork("script") { self.askAll() }
     work.withLock { $0 = started }
   }
 
-  /// The first errors of requests that were refused or came too late; after the run's end.
+  /// Errors of requests that were refused or came too late. Read them after the run's end.
   var errors: [RunError] {
     _ = work.withLock { $0 }?.wait(for: .seconds(1))
-    return refusals.withLock { $0 }
+    return refused.errors
   }
 
   private static func lines(
@@ -86,15 +90,16 @@ final class RequestScript: Sendable {
         throw named(error, path, index + 1)
       }
     }
-    // Not all of them are asked before the run: one that comes after later ones would be late.
-    guard lines.count > RequestHolder.mostOfClient else { return lines }
+    // The thread makes requests in the order of the lines: a line after one for a later frame is late.
+    guard lines.count > RequestHolder.mostPerClient else { return lines }
     for (line, following) in zip(lines, lines.dropFirst())
     where !line.moment.isBefore(orAt: following.moment) {
       throw named(
         RunError(
           .usage,
-          "a script of more than \(RequestHolder.mostOfClient) requests has them in order, all with at_frame "
-            + "or all with at_s; move this line, or change its key"), path, following.number)
+          "a script of more than \(RequestHolder.mostPerClient) requests has them in order, all with "
+            + "at_frame or all with at_s; move this line, or change its key"), path,
+        following.number)
     }
     return lines
   }
@@ -117,18 +122,18 @@ final class RequestScript: Sendable {
 
   private func askAll() {
     var next = askedAhead
-    // Since when a frame that has come waits for a place.
+    // Start of the wait for a place of a request whose frame has arrived.
     var waitsSince: Int64?
     while next < lines.count, waitForRoom(&waitsSince) {
       let line = lines[next]
       do throws(RunError) {
         try Self.ask(line, path, answerer)
         if engine.description.isLive, engine.isHoldReached {
-          refuse(Self.named(Self.late, path, line.number))
+          refused.add(Self.named(Self.late, path, line.number))
         }
       } catch {
         guard engine.takesRequests else { break }
-        refuse(error)
+        refused.add(error)
       }
       next += 1
       engine.hold(at: next < lines.count ? lines[next].moment : nil)
@@ -139,8 +144,8 @@ final class RequestScript: Sendable {
         + "\(lines.count - next) requests were not made")
   }
 
-  /// Waits for a place. Returns true without one, too, if the frame has waited for long: then the request
-  /// tells what is missing. Returns false once the run is over.
+  /// Waits for a place. Also returns true without a place once the request's frame has waited for `patience`:
+  /// the refusal of the request then says what is missing. Returns false if the run is over.
   private func waitForRoom(_ since: inout Int64?) -> Bool {
     while !engine.hasRoom(for: Self.holder) {
       if engine.isHoldReached {
@@ -152,13 +157,6 @@ final class RequestScript: Sendable {
     }
     since = nil
     return engine.takesRequests
-  }
-
-  private func refuse(_ error: RunError) {
-    voice.tell(refusal: error)
-    refusals.withLock { refusals in
-      if refusals.count < Self.keptErrors { refusals.append(error) }
-    }
   }
 }
 

@@ -14,16 +14,13 @@ final class TriggeredRecording: Sendable {
   /// Time for which the recording goes on after the condition.
   private let keep: Duration
   private let state = Locked(State())
-  private let tell: @Sendable (RunError) -> Void
-  private let refusals = Locked<[RunError]>([])
+  private let refused: RefusedRequests
 
-  /// The first ten different errors of requests that were refused.
-  var errors: [RunError] { refusals.withLock { $0 } }
+  var errors: [RunError] { refused.errors }
 
-  /// Calls `tell` with the error of each request that the engine refuses.
-  init(keep: Duration, tell: @escaping @Sendable (RunError) -> Void) {
+  init(keep: Duration, _ voice: Voice) {
     self.keep = keep
-    self.tell = tell
+    refused = RefusedRequests(voice)
   }
 
   /// Lets the recording make requests from now on.
@@ -40,12 +37,7 @@ final class TriggeredRecording: Sendable {
         return error
       }
     }
-    guard let error else { return }
-    tell(error)
-    refusals.withLock { refusals in
-      let isKnown = refusals.contains { $0.description == error.description }
-      if !isKnown, refusals.count < 10 { refusals.append(error) }
-    }
+    if let error { refused.add(error) }
   }
 }
 

@@ -48,7 +48,7 @@ final class PreparedRun {
     try script?.start()
   }
 
-  /// Errors of requests that the run made by itself.
+  /// Errors of requests that the condition and the script of the run made.
   var requestErrors: [RunError] { (trigger?.errors ?? []) + (script?.errors ?? []) }
 
   /// Longest wait for a file that a key asks for. Larger: on slow disks the next key finds it made, and

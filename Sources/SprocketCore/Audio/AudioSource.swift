@@ -56,7 +56,7 @@ public struct AudioDescription: Sendable {
 public protocol AudioControls: Sendable {
   /// Asks the device.
   var controls: [ControlDescription] { get }
-  /// What a control is set to, as `set` takes it; `nil` where it cannot be read.
+  /// The present value of a control, in the form that `set` accepts; `nil` if it cannot be read.
   func text(of name: String) -> String?
   /// Sets a control to what a person writes, all channels of it; returns what they should know of it. Throws
   /// for one that there is not, and for a value that is not allowed.

@@ -51,7 +51,7 @@ public struct AudioPlugin: Sendable {
   public let name: String
   /// One line: what it is for.
   public let text: String
-  /// Made when asked for.
+  /// Descriptions of all settings. Each read makes them anew, so that they cost nothing at the start.
   public var settings: [SettingDescription] { describeSettings() }
   private let describeSettings: @Sendable () -> [SettingDescription]
   let makeStage: @Sendable (_ values: [String: String]) throws(SettingError) -> any AudioStage

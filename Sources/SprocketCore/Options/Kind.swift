@@ -9,7 +9,7 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
   public let argument: String?
   /// The name may stand without it.
   public let isArgumentOptional: Bool
-  /// Made when asked for.
+  /// Descriptions of all settings. Each read makes them anew, so that they cost nothing at the start.
   public var settings: [SettingDescription] { describeSettings() }
   private let describeSettings: @Sendable () -> [SettingDescription]
   private let makeIt: @Sendable (String, [String: String], Request) throws(RunError) -> Made

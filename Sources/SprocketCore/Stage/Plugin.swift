@@ -70,8 +70,10 @@ public struct SettingDescription: Sendable, Hashable {
 public struct StageKind: Sendable {
   public let name: String
   public let order: Order
-  /// Made when asked for, as `fields` are: a run uses few of the plug-ins that a program has.
+  /// Descriptions of all settings. Each read makes them anew: a run uses few of a program's plug-ins, and the
+  /// descriptions of all of them cost 10 million instructions at the start.
   public var settings: [SettingDescription] { describeSettings() }
+  /// Descriptions of all report fields. Each read makes them anew.
   public var fields: [ReportFieldDescription] { describeFields() }
   private let describeSettings: @Sendable () -> [SettingDescription]
   private let describeFields: @Sendable () -> [ReportFieldDescription]

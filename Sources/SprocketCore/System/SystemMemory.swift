@@ -105,7 +105,7 @@ package struct SystemMemory {
 
   /// The number that follows a word at the beginning of a line.
   private static func number(after word: String, in text: String) -> Int? {
-    // As bytes: to divide a string by its characters costs ten times more.
+    // Splits bytes, because splitting a string by characters costs ten times more.
     let space = UInt8(ascii: " ")
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: word.utf8) {
       let parts = line.split(separator: space)

@@ -1,15 +1,16 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// The moment of the first request that a program has still to make (`Engine.hold`). An offline source waits
-/// before the frame of that moment; a live one cannot wait, and notes that the frame has come.
+/// Moment of the next request that the program will make (`Engine.hold`). An offline source waits before the
+/// frame of that moment. A live source cannot wait; it records that the frame has arrived.
 final class FrameHold: Sendable {
-  /// Number of the frame, and nanoseconds since the run's first frame: the largest values for no such moment.
+  /// Number of the frame, and nanoseconds since the run's first frame. The largest value means that frames do
+  /// not wait for it.
   private let number = Atomic<UInt64>(.max)
   private let time = Atomic<Int64>(.max)
   private let reached = Atomic<Bool>(false)
 
-  /// Whether the frame of the moment has come.
+  /// Whether the frame of the moment has arrived.
   var isReached: Bool { reached.load(ordering: .acquiring) }
 
   func set(_ moment: Moment?) {
@@ -26,7 +27,8 @@ final class FrameHold: Sendable {
     reached.store(false, ordering: .releasing)
   }
 
-  /// Whether the frame of that number, captured so long after the first one, is held; notes that it has come.
+  /// Whether the frame `number`, captured `time` nanoseconds after the first frame, has to wait. If so,
+  /// records that the frame has arrived.
   func holds(_ number: UInt64, _ time: () -> Int64?) -> Bool {
     let wanted = self.time.load(ordering: .acquiring)
     guard
@@ -39,37 +41,38 @@ final class FrameHold: Sendable {
 }
 
 extension SourcePump {
-  /// Stamps the requests that hold from a frame on that has arrived. Offline it waits for those that are
-  /// still to be made for this frame.
+  /// Stamps the requests that hold from a frame that has arrived. An offline source first waits for the
+  /// requests that the program has still to make for this frame.
   func stampHeld(at number: UInt64, from first: UInt64, _ frame: ArrivedFrame) {
     func time() -> Int64? {
       guard !frame.isOverrun, let start = firstFrame(frame) else { return nil }
       return frame.captured.nanoseconds(since: start)
     }
     while shared.hold.holds(number, time), !isLive, !isOver {
-      // What is stamped makes room for what is to be asked next.
+      // Stamping frees places in the port, so that the program can make its next request.
       stampRequests(at: number, from: first, frame)
       sleep(until: monotonicNow() + Self.holdTick)
     }
     stampRequests(at: number, from: first, frame)
   }
 
-  /// Nanoseconds between two looks whether a frame is still held. Larger: fewer wake-ups, longer pauses.
+  /// Interval in nanoseconds between two checks whether the frame still has to wait. A larger value costs
+  /// fewer wake-ups, and makes the source pause for longer.
   private static let holdTick: Int64 = 1_000_000
 }
 
 extension Engine {
-  /// Announces the moment of the next request that the program will make: an offline source waits before the
-  /// frame of that moment until the next call, so that a request that is made in between holds from there
-  /// on. `nil`: no request will come. A live source does not wait.
+  /// Announces the moment of the program's next request. An offline source waits before the frame of that
+  /// moment until the next call of `hold`: the program makes its request in between, and the request holds
+  /// from exactly that frame. `nil` ends the wait. A live source does not wait.
   package func hold(at moment: Moment?) { shared.hold.set(moment) }
 
-  /// Whether the frame of the announced moment has come. If the source is live, the request is late then.
+  /// Whether the frame of the announced moment has arrived. With a live source, the request is late then.
   package var isHoldReached: Bool { shared.hold.isReached }
 
-  /// False once the run's end has begun, from which on requests are refused.
+  /// Whether requests are accepted: until the run begins to end.
   package var takesRequests: Bool { recordings.isOpen }
 
-  /// Whether a request of that holder has a place, and a file for it, too.
+  /// Whether the holder may make one more request that waits, and one more file.
   package func hasRoom(for holder: RequestHolder) -> Bool { recordings.hasRoom(for: holder) }
 }

@@ -151,8 +151,10 @@ struct RecordingBook: Hashable {
 
   // MARK: Files
 
-  /// Whether there is a place for a further file.
-  var hasRoom: Bool { places.values.reduce(0, +) < Self.capacity }
+  /// Whether there is a place for one more file, or for one more file of a sequence.
+  func hasRoom(isStep: Bool = false) -> Bool {
+    places.values.reduce(0, +) < (isStep ? Self.sequenceCapacity : Self.capacity)
+  }
 
   /// Takes a place for the first file of a new recording, or for a further one of `known`. `nil` if there is
   /// none.
@@ -160,9 +162,7 @@ struct RecordingBook: Hashable {
     _ sink: Int, path: String?, of known: RecordingID? = nil, isStep: Bool = false
   ) throws(RunError) -> Order? {
     guard let name = sinks[sink]?.name else { throw Self.isDetached("the sink") }
-    guard places.values.reduce(0, +) < (isStep ? Self.sequenceCapacity : Self.capacity) else {
-      return nil
-    }
+    guard hasRoom(isStep: isStep) else { return nil }
     var (path, index) = (path, 1)
     if let known {
       guard let recording = recording(known) else { throw hasEnded(known) }

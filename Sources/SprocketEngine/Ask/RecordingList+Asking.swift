@@ -56,12 +56,9 @@ extension RecordingList {
 
   var isOpen: Bool { state.withLock { !$0.book.isClosed } }
 
-  /// Whether a holder may make one more request that waits, also one that makes a file.
+  /// Whether the holder may make one more request that waits, and one more file.
   func hasRoom(for holder: RequestHolder) -> Bool {
-    state.withLock { state in
-      state.tickets.removeAll { !$0.waits }
-      return state.refusal(of: holder) == nil && state.book.hasRoom
-    }
+    state.withLock { $0.refusal(of: holder) == nil && $0.book.hasRoom() }
   }
 
   /// Takes back a request that waits for its frame. Returns the files that are not needed. Throws if it has
@@ -224,7 +221,7 @@ extension RecordingList.State {
   /// Why a holder cannot make a request that waits; `nil` if it can.
   fileprivate func refusal(of holder: RequestHolder) -> RunError? {
     guard let most = holder.most else { return nil }
-    let held = tickets.filter { !$0.isFree && $0.holder.most != nil }
+    let held = tickets.filter { $0.waits && !$0.isFree && $0.holder.most != nil }
     let own = held.count { $0.holder == holder }
     guard own >= most || held.count >= RequestHolder.mostOfClients else { return nil }
     return RunError(

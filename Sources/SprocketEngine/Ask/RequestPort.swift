@@ -84,8 +84,8 @@ final class RequestPort: Sendable {
   }
 
   /// Returns the entries that were added since `seen`, and updates `seen`. Costs one load if there are none.
-  /// The thread of a live source does not wait: if another thread holds the lock, the next call returns the
-  /// entries. That of an offline one `waits`, so that each frame has the requests that were made for it.
+  /// Without `waits`, for a live source: if another thread holds the lock, the next call returns the entries.
+  /// With `waits`, for an offline source: waits for the lock, so that no frame misses a request made for it.
   func take(since seen: inout UInt64, waits: Bool) -> [Entry] {
     guard count.load(ordering: .acquiring) != seen else { return [] }
     func all(_ state: inout State) -> (entries: [Entry], count: UInt64) {

@@ -31,10 +31,10 @@ public struct RequestHolder: Sendable, Hashable {
   /// One of the program's clients. The program gives each client a number of its own. At most 64 requests of
   /// a client may wait, and 192 of all clients; the other 64 places are for the program.
   public static func client(_ number: UInt64) -> RequestHolder {
-    RequestHolder(number: number, most: mostOfClient)
+    RequestHolder(number: number, most: mostPerClient)
   }
 
-  package static let mostOfClient = RequestPort.capacity / 4
+  package static let mostPerClient = RequestPort.capacity / 4
   static let mostOfClients = RequestPort.capacity / 4 * 3
 }
 

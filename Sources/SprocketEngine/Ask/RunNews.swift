@@ -29,7 +29,7 @@ public struct NewsMark: Sendable {
 extension Engine {
   /// The news since `mark`, which moves on. Those about recordings are in order, and so are those about
   /// settings and controls. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones
-  /// before. A mark of another run counts as one of this run, or as its end if it is beyond that. May be
+  /// before. A mark beyond the latest news, such as one of another run, is moved back to the latest. May be
   /// called from any thread, and delays no frame.
   public func news(since mark: inout NewsMark) -> [RunNews] {
     recordings.news(since: &mark.recordings) + changes(since: &mark.events)

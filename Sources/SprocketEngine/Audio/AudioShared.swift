@@ -20,7 +20,7 @@ final class AudioShared: Sendable {
   let clipped = Atomic<UInt64>(0)
   let errors = Locked<[RunError]>([])
   let notes = Locked<[String]>([])
-  /// Of the taps, by their sinks. Of sinks that have left the run, the latest ones.
+  /// Accounts of all attached sinks and of the latest that have left the run, each with the sink's name.
   let accounts = Locked<[(sink: String, account: AudioAccount)]>([])
   /// The newest line of each of the latest segments, by segment modulo their number; and how many segments
   /// there were.
@@ -29,9 +29,6 @@ final class AudioShared: Sendable {
 
   /// Segments whose line is kept. Larger: a sink that is far behind finds the lines of more gaps.
   private static let keptLines = 64
-  /// Accounts from which those of sinks that have left are removed. Larger: longer summaries of runs that
-  /// change often.
-  private static let keptAccounts = 256
 
   init(_ format: AudioFormat) {
     let line = AudioLine(rate: Double(format.rate))
@@ -42,7 +39,7 @@ final class AudioShared: Sendable {
   func makeAccount(_ sink: String) -> AudioAccount {
     let account = AudioAccount()
     accounts.withLock { accounts in
-      if accounts.count >= Self.keptAccounts,
+      if accounts.count >= DetachedLines.kept,
         let left = accounts.firstIndex(where: { $0.account.hasLeft })
       {
         accounts.remove(at: left)

@@ -15,7 +15,7 @@ struct LeavingSink {
 /// The accounts of sinks that were detached: the latest ones.
 struct DetachedLines {
   /// Accounts that are kept. Larger: longer summaries of runs that change often.
-  private static let kept = 256
+  static let kept = 256
   private(set) var lines: [RunSummary.SinkLine] = []
 
   mutating func add(_ line: RunSummary.SinkLine) {

@@ -22,7 +22,8 @@ extension Engine {
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
-    // Clamped: a library that shows a program another date may move the clocks of its threads, too.
+    // Sums are clamped: a preloaded library that changes the date, such as faketime, changes the CPU clocks
+    // of threads, too.
     let kept = threadCPUTime().clampedSum(sourceThread.cpuTime)
     engineCPU = sinks.reduce(engineCPU.clampedSum(kept)) { $0.clampedSum($1.thread.cpuTime) }
     // Read after the times of the threads, so that the process has not used less than their sum.
