@@ -73,10 +73,10 @@ public struct StageKind: Sendable {
   /// Descriptions of all settings. Each read makes them anew: a run uses few of a program's plug-ins, and the
   /// descriptions of all of them cost 10 million instructions at the start.
   public var settings: [SettingDescription] { describeSettings() }
-  /// Descriptions of all report fields. Each read makes them anew.
-  public var fields: [ReportFieldDescription] { describeFields() }
   private let describeSettings: @Sendable () -> [SettingDescription]
-  private let describeFields: @Sendable () -> [ReportFieldDescription]
+  /// Descriptions of all report fields. They are made with the plug-in, so that each start of a program
+  /// tells a mistake in them, also where no run uses the stage.
+  public let fields: [ReportFieldDescription]
   /// What its report takes in a frame's memory.
   public let reportBytes: Int
   package let reportType: any FrameReport.Type
@@ -90,7 +90,7 @@ public struct StageKind: Sendable {
     self.name = name
     order = S.order
     describeSettings = { S.settings.map { SettingDescription($0, of: S()) } }
-    describeFields = { S.Report.fields.map(\.description) }
+    fields = S.Report.fields.map(\.description)
     reportBytes = MemoryLayout<S.Report>.size
     reportType = S.Report.self
     parse = { (values) throws(SettingError) in try StageSettings<S>(values) }
