@@ -13,7 +13,7 @@ public struct ALSAMixerControl: Hashable, Sendable {
   public var element: String
   public var index: Int
   public var kind: Kind
-  /// What the ends of a volume's range are, in dB; `nil` where the driver does not tell.
+  /// Gain at both ends of a volume's range, in dB; `nil` where the driver does not tell.
   public var decibels: ClosedRange<Double>?
 
   public init(element: String, index: Int, kind: Kind, decibels: ClosedRange<Double>? = nil) {
@@ -156,6 +156,57 @@ public struct ALSAMixer: ~Copyable {
         "snd_mixer_selem_set_capture_switch_all")
     }
     return try self.value(of: control)
+  }
+
+  /// Reads a control of each channel that it has, by ALSA's number of the channel.
+  ///
+  /// The corresponding C functions are `snd_mixer_selem_has_capture_channel`,
+  /// `snd_mixer_selem_get_capture_volume` and `snd_mixer_selem_get_capture_switch`.
+  public func channelValues(of control: ALSAMixerControl) throws(ALSAError) -> [Int32: Int] {
+    let element = unsafe try find(control)
+    var values: [Int32: Int] = [:]
+    for number in 0...SND_MIXER_SCHN_LAST.rawValue {
+      let channel = snd_mixer_selem_channel_id_t(number)
+      guard unsafe snd_mixer_selem_has_capture_channel(element, channel) != 0 else { continue }
+      var volume = 0
+      var isOn: Int32 = 0
+      switch control.kind {
+      case .volume:
+        try demand(
+          unsafe snd_mixer_selem_get_capture_volume(element, channel, &volume),
+          "snd_mixer_selem_get_capture_volume")
+      case .isOn:
+        try demand(
+          unsafe snd_mixer_selem_get_capture_switch(element, channel, &isOn),
+          "snd_mixer_selem_get_capture_switch")
+        volume = isOn == 0 ? 0 : 1
+      }
+      values[number] = volume
+    }
+    return values
+  }
+
+  /// Writes a control of each channel, as `channelValues` has read it.
+  ///
+  /// The corresponding C functions are `snd_mixer_selem_set_capture_volume` and
+  /// `snd_mixer_selem_set_capture_switch`.
+  public mutating func set(
+    _ control: ALSAMixerControl, to values: [Int32: Int]
+  ) throws(ALSAError) {
+    let element = unsafe try find(control)
+    for (number, value) in values {
+      let channel = snd_mixer_selem_channel_id_t(number)
+      switch control.kind {
+      case .volume:
+        try demand(
+          unsafe snd_mixer_selem_set_capture_volume(element, channel, value),
+          "snd_mixer_selem_set_capture_volume")
+      case .isOn:
+        try demand(
+          unsafe snd_mixer_selem_set_capture_switch(element, channel, Int32(value)),
+          "snd_mixer_selem_set_capture_switch")
+      }
+    }
   }
 
   /// The corresponding C function is `snd_mixer_find_selem`.

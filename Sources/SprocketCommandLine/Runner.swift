@@ -37,7 +37,14 @@ struct Runner {
   /// Returns the number of signals that came. `signals` must be blocked before the source is
   /// opened, so that no thread of a library receives them.
   func run(_ signals: inout StopSignals) throws(RunError) -> Int {
-    for run in runs { try run.start() }
+    for (index, run) in runs.enumerated() {
+      do throws(RunError) {
+        try run.start()
+      } catch {
+        for started in runs[..<index] { started.end() }
+        throw error
+      }
+    }
     let keyboard = usesKeys ? Keyboard() : nil
     let manager = ServiceManager()
     manager?.tellReady()

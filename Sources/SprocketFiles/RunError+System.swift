@@ -137,16 +137,11 @@ extension RunError {
     }
   }
 
-  /// What an open file is called now; `nil` where it was removed. The corresponding C function is
-  /// `readlink`, of `/proc/self/fd`.
+  /// What an open file is called now; `nil` where it was removed.
   private static func place(of descriptor: Int32) -> String? {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0, status.st_nlink > 0 else { return nil }
-    return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(PATH_MAX)) { text in
-      let count = unsafe readlink("/proc/self/fd/\(descriptor)", text.baseAddress!, text.count)
-      guard count > 0 else { return nil }
-      return unsafe String(decoding: text[..<count], as: UTF8.self)
-    }
+    return PartialFile.link(at: "/proc/self/fd/\(descriptor)")
   }
 
   static func parent(of path: String) -> String {

@@ -12,7 +12,7 @@ package final class ListeningSocket: Sendable {
 
   package let path: String
   package let descriptor: Int32
-  /// That of the name.
+  /// Device and inode of the name.
   package let identity: SocketIdentity?
 
   /// Replaces a socket that an earlier run left behind; throws if a program listens on it, or if another
@@ -75,7 +75,8 @@ package final class ListeningSocket: Sendable {
         .usage, "\(option): \(path) is there and no socket; choose another name, or remove it")
     }
     let probe = makeSocket(kind)
-    defer { if probe >= 0 { close(probe) } }
+    guard probe >= 0 else { throw failure(path, errno, option) }
+    defer { close(probe) }
     let result = unsafe address.withPointer { unsafe connect(probe, $0, $1) }
     guard result != 0, errno == ECONNREFUSED else {
       throw RunError(.usage, "\(option): another program listens on \(path); choose another name")
@@ -89,7 +90,8 @@ package final class ListeningSocket: Sendable {
   }
 }
 
-/// Locks the folder of a path until it is released, so that programs make sockets there one after the other.
+/// Locks the folder of a path for as long as the object lives, so that programs make sockets there one after
+/// the other.
 /// The corresponding C function is `flock`.
 private final class FolderLock {
   private let descriptor: Int32

@@ -198,8 +198,8 @@ package final class ShareReaders {
       let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
       let descriptor = sprocket_accept(listener.descriptor, flags)
       guard descriptor >= 0 else {
-        // Without descriptors the socket stays ready, and a wait for it would not wait.
-        if descriptor == -EMFILE || descriptor == -ENFILE {
+        // Without descriptors or memory the socket stays ready, and a wait for it would not wait.
+        if ![-EAGAIN, -EINTR, -ECONNABORTED].contains(descriptor) {
           acceptsFrom = monotonicNow() + Self.pauseWithoutDescriptors
         }
         return

@@ -34,10 +34,10 @@ def sprocket(*arguments, check=True, **options):
 
 
 @contextlib.contextmanager
-def running(command):
-    """The program while it runs; what still does at the end is killed."""
+def running(command, descriptors=()):
+    """The program while it runs, with these descriptors; what still does at the end is killed."""
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE)
+                               stderr=subprocess.PIPE, pass_fds=descriptors)
     try:
         yield process
     finally:

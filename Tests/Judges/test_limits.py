@@ -156,7 +156,8 @@ def test_figures_say_whose_they_are(tmp_path):
     assert 0 < stage["cpu_us"]
 
 
-@pytest.mark.parametrize("date", ["2126-03-01 12:00:00", "2231-12-31 23:59:50"])
+@pytest.mark.parametrize("date", ["1912-06-23 12:00:00", "1969-12-31 23:59:50", "2126-03-01 12:00:00",
+                                  "2231-12-31 23:59:50"])
 def test_a_run_of_another_century(date, tmp_path):
     # faketime moves all clocks, also those of the threads.
     result = subprocess.run(

@@ -2,7 +2,9 @@
 import fcntl
 import json
 import os
+import select
 import socket
+import struct
 import threading
 
 import pytest
@@ -284,3 +286,30 @@ def test_no_client_names_a_descriptor_of_the_run(tmp_path, sink):
         finish(client, process)
     (recording,) = read_summary(tmp_path / "summary.json")["recordings"]
     assert frame_count(recording["path"]) == recording["frames"]["delivered"] > 5
+
+
+def test_a_refused_change_leaves_a_given_descriptor_free(tmp_path):
+    reader, given = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    reader.settimeout(LIMIT)
+    share = f"share:fd:{given.fileno()}"
+    command = [SPROCKET, "run", *SCENE, "--null", "--control-socket", tmp_path / "control"]
+    with running(command, [given.fileno()]) as process:
+        given.close()
+        wait_for((tmp_path / "control").exists, process)
+        client = Client(tmp_path / "control")
+        for _ in range(2):
+            refused = client.ask("reconfigure", attach=[share, f"reports:{tmp_path}/missing/reports.jsonl"])
+            assert not refused["ok"] and "missing" in refused["error"]
+        # The reader has neither a packet nor the end of the stream.
+        assert select.select([reader], [], [], 0)[0] == []
+        assert client.ask("reconfigure", attach=[share])["ok"]
+        reader.send(b"SPRKRDR1" + struct.pack("<Q", 0))
+        assert b'"version":1' in reader.recv(65536)
+        taken = client.ask("reconfigure", attach=[share])
+        assert not taken["ok"] and "it is taken" in taken["error"]
+        finish(client, process)
+        client.close()
+    # The end of the stream: no copy of the descriptor is open any more.
+    while reader.recv(65536):
+        pass
+    reader.close()

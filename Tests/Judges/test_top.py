@@ -154,6 +154,17 @@ def test_entries_of_runs_that_were_killed_are_removed(tmp_path, session):
         end(two)
 
 
+def test_the_next_run_removes_entries_of_runs_that_were_killed(tmp_path, session):
+    killed, well = tmp_path / "killed", tmp_path / "well"
+    with watched_run(session, killed) as one:
+        one.kill()
+        one.wait()
+    assert set(entries(session)) == {str(killed)}
+    with watched_run(session, well) as two:
+        wait_for(lambda: set(entries(session)) == {str(well)}, two)
+        end(two)
+
+
 def test_what_is_no_entry_is_left_alone(tmp_path, session):
     with watched_run(session, tmp_path / "control") as process:
         folder = session / "sprocket-runs"

@@ -483,10 +483,14 @@ def test_controls_of_microphone_and_source_are_set_together_or_not_at_all(tmp_pa
             return json.loads(sprocket("ask", socket, *words, check=False).stdout)
 
         assert asked("control", "gain=2", "mic_volume=20")["ok"]
+        assert mixer("Mic Volume") == ["20", "20"]
+        # A channel each: both come back.
+        subprocess.run(["amixer", "-q", "-c", "Dummy", "cset", "name=Mic Volume", "20,60"], check=True,
+                       timeout=LIMIT)
         for words in (("gain=3", "mic_volume=101"), ("gain=-1", "mic_volume=30"),
                       ("mic_volume=40", "line_volume=101")):
             assert not asked("control", *words)["ok"]
-            assert mixer("Mic Volume") == ["20", "20"]
+            assert mixer("Mic Volume") == ["20", "60"]
             assert asked("status")["status"]["controls"]["gain"] == 2
     finally:
         process.terminate()

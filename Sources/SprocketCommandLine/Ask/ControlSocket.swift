@@ -61,6 +61,8 @@ final class ControlSocket: Sendable {
     work.withLock { $0 = started }
     guard let identity = socket.identity else { return }
     folder.withLock { $0 = RunFolder.add(identity, path: path) }
+    // Nobody waits for it. Without it, each killed run would leave an entry until somebody uses `top`.
+    _ = try? BackgroundWork("entries") { RunFolder.removeLeftOvers() }
   }
 
   /// Sends the last answers and events, and removes the socket and its entry, for half a second at most: a

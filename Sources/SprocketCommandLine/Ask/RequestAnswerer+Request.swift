@@ -45,11 +45,24 @@ extension RequestAnswerer {
       ["reconfigure", "control", "record", "photo", "next"].contains(request)
     }
 
+    /// Whether it is about the recording that was asked for last.
+    var isOfLatestRecording: Bool { ["stop", "next"].contains(request) && recording == nil }
+
     var change: RunParts.Texts {
       RunParts.Texts(
         source: source, sourceSettings: sourceSettings?.mapValues(\.text), format: format,
         size: size,
         rate: rate, stages: stages, attached: attach ?? [], detached: detach ?? [])
+    }
+
+    /// What `set` changes.
+    var stageSettings: (stage: String, values: [String: String]) {
+      get throws(RunError) {
+        guard let stage, let settings else {
+          throw RunError(.usage, "`set` has a stage and its settings")
+        }
+        return (stage, settings.mapValues(\.text))
+      }
     }
 
     var moment: Moment {
@@ -72,11 +85,11 @@ extension RequestAnswerer {
       throw RunError(.usage, "a request is one line of UTF-8 text")
     }
     let data = Data(text.utf8)
-    guard let keys = try? JSONDecoder().decode([String: Ignored].self, from: data) else {
+    guard let parsed = try? JSONDecoder().decode(Parsed.self, from: data) else {
       throw RunError(
         .usage, "a request is a JSON object in one line, such as {\"request\":\"status\"}")
     }
-    guard let request = try? JSONDecoder().decode(Request.self, from: data) else {
+    guard let request = parsed.request else {
       throw RunError(
         .usage,
         "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
@@ -90,7 +103,8 @@ extension RequestAnswerer {
         "there is no request `\(request.request)`; "
           + knownNames(Request.known.keys.sorted(), near: request.request))
     }
-    if let unknown = keys.keys.sorted().first(where: { $0 != "request" && !known.contains($0) }) {
+    let unknown = parsed.keys.filter { $0 != "request" && !known.contains($0) }.min()
+    if let unknown {
       throw RunError(
         .usage,
         "`\(request.request)` has no `\(unknown)`"
@@ -116,5 +130,20 @@ struct RequestValue: Decodable {
   }
 }
 
-/// Any JSON value.
-private struct Ignored: Decodable { init(from decoder: any Decoder) {} }
+/// A JSON object: all its keys, and the request unless a value is of the wrong type.
+private struct Parsed: Decodable {
+  let keys: [String]
+  let request: RequestAnswerer.Request?
+
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  init(from decoder: any Decoder) throws {
+    keys = try decoder.container(keyedBy: Key.self).allKeys.map(\.stringValue)
+    request = try? RequestAnswerer.Request(from: decoder)
+  }
+}

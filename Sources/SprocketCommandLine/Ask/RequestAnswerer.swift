@@ -77,14 +77,21 @@ struct RequestAnswerer: Sendable {
         .usage,
         "`\(request.request)` has no moment; a script has \(known), each with at_frame or at_s")
     }
-    if let stage = request.stage, let settings = request.settings {
-      try desk.engine.check(stage, settings.mapValues(\.text))
+    if let path = request.path { try RunCommand.refuseDescriptor(path, request.request) }
+    switch request.request {
+    case "set":
+      let (stage, values) = try request.stageSettings
+      try desk.engine.check(stage, values)
+    case "photo": try desk.check(photo: true, frames: request.frames)
+    case "record": try desk.check(photo: false, sink: request.sink, frames: request.frames)
+    default: break
     }
     return (request, moment)
   }
 
-  func ask(_ request: Request, by holder: RequestHolder) throws(RunError) {
-    _ = try answer(request, holder)
+  /// Makes a request. Returns its number while it waits for its frame.
+  func ask(_ request: Request, by holder: RequestHolder) throws(RunError) -> RequestID? {
+    try answer(request, holder).id.map { RequestID($0) }
   }
 
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
@@ -156,11 +163,8 @@ struct RequestAnswerer: Sendable {
       let made = try desk.control(sorted)
       return Answer(note: made.note, controls: made.values.isEmpty ? nil : made.values)
     case "set":
-      guard let stage = request.stage, let settings = request.settings else {
-        throw RunError(.usage, "`set` has a stage and its settings")
-      }
-      let id = try desk.engine.set(
-        stage, settings.mapValues(\.text), at: time.moment, by: client)
+      let (stage, values) = try request.stageSettings
+      let id = try desk.engine.set(stage, values, at: time.moment, by: client)
       return Answer(id: time.moment == .now ? nil : id.number)
     case "reconfigure":
       try desk.reconfigure(request.change)

@@ -26,14 +26,30 @@ final class RequestDesk: Sendable {
   /// The movie that goes on until it is stopped.
   var current: RecordingID? { movie.flatMap { engine.openRecording(of: $0) } }
 
-  /// Photographs frames.
-  func photo(frames: UInt64 = 1, _ time: AskedTime = AskedTime()) throws(RunError) -> AskedRequests
-  {
-    guard let photos else {
+  /// Throws if no recording can be started: of photographs, or of movies where `sink` names no other sink.
+  func check(photo: Bool, sink: String? = nil, frames: UInt64?) throws(RunError) {
+    let name = photo ? try photoSink : try movieSink(sink)
+    try engine.check(sink: name, frames: frames)
+  }
+
+  private var photoSink: String {
+    get throws(RunError) {
+      if let photos { return photos }
       throw RunError(
         .usage, "this run takes no photographs; start it with --stills FOLDER and --on-demand")
     }
-    return try engine.ask([.record(sink: photos, frames: frames)], time)
+  }
+
+  private func movieSink(_ named: String?) throws(RunError) -> String {
+    if let name = named ?? movie { return name }
+    throw RunError(
+      .usage, "this run records no movies; start it with --movie PATH and --on-demand")
+  }
+
+  /// Photographs frames.
+  func photo(frames: UInt64 = 1, _ time: AskedTime = AskedTime()) throws(RunError) -> AskedRequests
+  {
+    try engine.ask([.record(sink: try photoSink, frames: frames)], time)
   }
 
   /// Starts a recording.
@@ -41,11 +57,8 @@ final class RequestDesk: Sendable {
     path: String? = nil, frames: UInt64? = nil, sink: String? = nil,
     _ time: AskedTime = AskedTime()
   ) throws(RunError) -> AskedRequests {
-    guard let name = sink ?? movie else {
-      throw RunError(
-        .usage, "this run records no movies; start it with --movie PATH and --on-demand")
-    }
-    let asked = try engine.ask([.record(sink: name, path: path, frames: frames)], time)
+    let asked = try engine.ask(
+      [.record(sink: try movieSink(sink), path: path, frames: frames)], time)
     latest.withLock { $0 = asked.recordings.first }
     return asked
   }
@@ -78,11 +91,12 @@ final class RequestDesk: Sendable {
     do throws(RunError) {
       isAnswered = try written.isAnswered(within: Self.patience)
     } catch {
-      written.others.putBack()
-      throw error
+      throw written.others.putBack(because: error)
     }
     guard isAnswered else {
-      let pending = "the source has not answered yet; the reports will say what it made of it"
+      let pending =
+        "the source has not answered yet; the reports will say what it made of it"
+        + (written.others.isEmpty ? "" : ", and the microphones keep their new values")
       return ([:], [note, pending].compactMap(\.self).joined(separator: "; "))
     }
     let notes = [note, written.note].compactMap(\.self)
@@ -117,13 +131,21 @@ extension Engine {
 
 /// Former values of controls of microphones that were set.
 struct ChangedMicrophones {
-  fileprivate(set) var former: [(microphone: any AudioControls, name: String, text: String?)] = []
+  fileprivate(set) var former: [(name: String, restorer: ControlRestorer?)] = []
 
-  func putBack() {
-    for (microphone, name, text) in former.reversed() {
-      // If the device refuses its former value, nothing more can be done.
-      if let text { _ = try? microphone.set(name, to: text) }
+  var isEmpty: Bool { former.isEmpty }
+
+  /// Sets the controls back. Returns `error`, which says so if one of them keeps its new value.
+  func putBack(because error: RunError) -> RunError {
+    let failed = former.reversed().filter { control in
+      do throws(RunError) { try control.restorer?() } catch { return true }
+      return control.restorer == nil
     }
+    guard !failed.isEmpty else { return error }
+    return RunError(
+      error.code,
+      "\(error.description); \(failed.map(\.name).joined(separator: ", ")) could not be set back",
+      error.remedies)
   }
 }
 
@@ -208,9 +230,9 @@ extension Engine {
     var written: WrittenControls?
     if let port, !wishes.isEmpty {
       guard let tickets = port.write(wishes) else {
-        changed.putBack()
-        throw RunError(
-          .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
+        throw changed.putBack(
+          because: RunError(
+            .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again"))
       }
       written = WrittenControls(port: port, wishes: wishes, tickets: tickets, others: changed)
     }
@@ -225,14 +247,13 @@ extension Engine {
     var changed = ChangedMicrophones()
     for (name, text) in values {
       for microphone in microphones where microphone.controls.contains(where: { $0.name == name }) {
-        let before = microphone.text(of: name)
+        // Stored first: a control may change although the device answers with an error.
+        changed.former.append((name, microphone.restorer(of: name)))
         do throws(RunError) {
           if let note = try microphone.set(name, to: text) { notes.append(note) }
         } catch {
-          changed.putBack()
-          throw error
+          throw changed.putBack(because: error)
         }
-        changed.former.append((microphone, name, before))
       }
     }
     return (notes, changed)

@@ -21,11 +21,18 @@ final class RequestScript: Sendable {
   private let askedAhead: Int
   private let voice: Voice
   private let refused: RefusedRequests
+  private let state = Locked(State())
   private let work = Locked<BackgroundWork<Void>?>(nil)
 
-  /// Holder of the script's requests. Clients of the control socket are numbered from 1, so that none of them
-  /// has this number.
-  private static let holder = RequestHolder.client(.max)
+  private struct State {
+    /// Places among the lines of requests whose outcome is not known yet.
+    var asked: [RequestID: Int] = [:]
+    /// Number of requests that were not made before the run's end, and the first line of them.
+    var unmadeCount = 0
+    var firstUnmade = Int.max
+  }
+
+  private static let holder = RequestHolder.script
   /// Largest size of a script in bytes, 16 MB. A larger value allows longer scripts, which take more memory
   /// and more time at the start.
   private static let longest = 16 << 20
@@ -36,7 +43,9 @@ final class RequestScript: Sendable {
   /// source pause for longer.
   private static let tick = Duration.milliseconds(5)
   private static let late = RunError(
-    .failed, "its frame had passed when there was a place for the request; ask for fewer at a time")
+    .failed,
+    "its frame had passed when the request was made, so it holds from a later frame; ask for fewer at a time"
+  )
 
   /// Reads and checks a script, and makes its first requests. Throws if one cannot be read or is refused; the
   /// error names its line.
@@ -46,20 +55,26 @@ final class RequestScript: Sendable {
     refused = RefusedRequests(voice)
     engine = desk.engine
     answerer = RequestAnswerer(desk)
-    guard let bytes = fileBytes(path, atMost: Self.longest + 1), bytes.count <= Self.longest else {
+    let bytes = fileBytes(path, atMost: Self.longest + 1)
+    guard let bytes, bytes.count <= Self.longest else {
       let reason =
-        !PartialFile.isThere(path) ? "it does not exist" : "it cannot be read, or is too long"
+        bytes != nil
+        ? "it is too long"
+        : PartialFile.isThere(path)
+          ? "it cannot be read, or is a pipe whose writer sends nothing" : "it does not exist"
       throw RunError(
         .usage, "--script \(path): \(reason); give a file of requests, at most 16 MB")
     }
     lines = try Self.lines(bytes, path, answerer)
-    var asked = 0
-    while asked < lines.count, engine.hasRoom(for: Self.holder) {
-      try Self.ask(lines[asked], path, answerer)
-      asked += 1
+    var asked: [RequestID: Int] = [:]
+    var next = 0
+    while next < lines.count, engine.hasRoom(for: Self.holder) {
+      if let id = try Self.ask(lines[next], path, answerer) { asked[id] = next }
+      next += 1
     }
-    askedAhead = asked
-    engine.hold(at: asked < lines.count ? lines[asked].moment : nil)
+    askedAhead = next
+    state.withLock { $0.asked = asked }
+    engine.hold(at: next < lines.count ? lines[next].moment : nil)
   }
 
   /// Starts the thread that makes the other requests. Call it after the start of the run.
@@ -69,10 +84,26 @@ final class RequestScript: Sendable {
     work.withLock { $0 = started }
   }
 
-  /// Errors of requests that were refused or came too late. Read them after the run's end.
+  /// Errors of requests that were refused, came too late or were not made. Read them once, after the run.
   var errors: [RunError] {
-    _ = work.withLock { $0 }?.wait(for: .seconds(1))
-    return refused.errors
+    guard work.withLock({ $0 })?.wait(for: .seconds(1)) ?? true else {
+      return refused.errors + [
+        RunError(
+          .failed, "--script \(path): a request has not ended; look at which disk it waits for")
+      ]
+    }
+    takeOutcomes()
+    let state = state.withLock { $0 }
+    guard state.unmadeCount > 0 else { return refused.errors }
+    let sentence =
+      "--script \(path): the run ended before line \(lines[state.firstUnmade].number); "
+      + "\(state.unmadeCount) requests were not made"
+    // Who stops a run knows that the requests of later frames are not made.
+    guard !engine.wasStopped else {
+      voice.tell(notice: sentence)
+      return refused.errors
+    }
+    return refused.errors + [RunError(.failed, sentence + "; ask for frames that the run has")]
   }
 
   private static func lines(
@@ -81,8 +112,9 @@ final class RequestScript: Sendable {
     var lines: [Line] = []
     let texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, text) in texts.enumerated() {
-      guard let first = text.first(where: { $0 != UInt8(ascii: " ") }), first != UInt8(ascii: "#")
-      else { continue }
+      guard let first = text.first(where: { !isSpace($0) }), first != UInt8(ascii: "#") else {
+        continue
+      }
       do throws(RunError) {
         let (request, moment) = try answerer.parseAhead(Array(text))
         lines.append(Line(number: index + 1, request: request, moment: moment))
@@ -104,15 +136,18 @@ final class RequestScript: Sendable {
     return lines
   }
 
+  /// What JSON calls white space, without the line's end.
+  private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
+
   private static func named(_ error: RunError, _ path: String, _ line: Int) -> RunError {
     RunError(error.code, "--script \(path), line \(line): \(error.description)", error.remedies)
   }
 
   private static func ask(
     _ line: Line, _ path: String, _ answerer: RequestAnswerer
-  ) throws(RunError) {
+  ) throws(RunError) -> RequestID? {
     do throws(RunError) {
-      try answerer.ask(line.request, by: holder)
+      return try answerer.ask(line.request, by: holder)
     } catch {
       throw named(error, path, line.number)
     }
@@ -124,30 +159,59 @@ final class RequestScript: Sendable {
     var next = askedAhead
     // Start of the wait for a place of a request whose frame has arrived.
     var waitsSince: Int64?
-    while next < lines.count, waitForRoom(&waitsSince) {
+    // The line of a `record` that was refused: what follows for its recording would meet another one.
+    var refusedRecord: Int?
+    while next < lines.count, waitForRoom(lines[next].request, &waitsSince) {
       let line = lines[next]
       do throws(RunError) {
-        try Self.ask(line, path, answerer)
-        if engine.description.isLive, engine.isHoldReached {
-          refused.add(Self.named(Self.late, path, line.number))
+        if let refusedRecord, line.request.isOfLatestRecording {
+          throw Self.named(
+            RunError(
+              .failed, "not made, because the `record` of line \(refusedRecord) was refused"),
+            path, line.number)
         }
+        let id = try Self.ask(line, path, answerer)
+        if let id { state.withLock { $0.asked[id] = next } }
+        if line.request.request == "record" { refusedRecord = nil }
       } catch {
         guard engine.takesRequests else { break }
-        refused.add(error)
+        refused.add(error, like: lines[next].request.request)
+        if line.request.request == "record" { refusedRecord = line.number }
       }
       next += 1
       engine.hold(at: next < lines.count ? lines[next].moment : nil)
+      takeOutcomes()
     }
-    guard next < lines.count else { return }
-    voice.tell(
-      notice: "--script \(path): the run ended before line \(lines[next].number); "
-        + "\(lines.count - next) requests were not made")
+    noteUnmade(lines.count - next, from: next)
+  }
+
+  /// Reports requests that were late, and counts those that were not made before the run's end.
+  private func takeOutcomes() {
+    for (id, outcome) in engine.takeOutcomes() {
+      guard let place = state.withLock({ $0.asked.removeValue(forKey: id) }) else { continue }
+      switch outcome {
+      case .inTime: break
+      case .late: refused.add(Self.named(Self.late, path, lines[place].number), like: "late")
+      case .unmade: noteUnmade(1, from: place)
+      }
+    }
+  }
+
+  private func noteUnmade(_ count: Int, from place: Int) {
+    guard count > 0 else { return }
+    state.withLock { state in
+      state.unmadeCount += count
+      state.firstUnmade = min(state.firstUnmade, place)
+    }
   }
 
   /// Waits for a place. Also returns true without a place once the request's frame has waited for `patience`:
   /// the refusal of the request then says what is missing. Returns false if the run is over.
-  private func waitForRoom(_ since: inout Int64?) -> Bool {
-    while !engine.hasRoom(for: Self.holder) {
+  private func waitForRoom(
+    _ request: RequestAnswerer.Request, _ since: inout Int64?
+  ) -> Bool {
+    // Stops have places of their own.
+    while request.request != "stop", !engine.hasRoom(for: Self.holder) {
       if engine.isHoldReached {
         let start = since ?? monotonicNow()
         since = start

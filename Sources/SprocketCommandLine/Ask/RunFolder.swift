@@ -90,6 +90,18 @@ struct RunFolder: ~Copyable {
     return found.filter { known.insert($0.identity).inserted }
   }
 
+  /// Removes entries of runs that were killed. Nothing bounds how long it takes: a file system that has one
+  /// of their sockets may hang.
+  static func removeLeftOvers() {
+    for found in sockets() {
+      guard let folder = found.folder, let connection = try? RunConnection(path: found.path) else {
+        continue
+      }
+      _ = try? connection.tryConnect()
+      if connection.isLeftOver { remove(found.identity, from: folder) }
+    }
+  }
+
   private func linkedSockets() -> [Found] {
     names.compactMap { name in
       guard let target = target(of: name) else { return nil }
@@ -109,14 +121,15 @@ struct RunFolder: ~Copyable {
     }
   }
 
-  /// Where an entry leads; `nil` if it is none. The corresponding C function is `readlinkat`.
+  /// Where an entry leads; `nil` if it is none.
   private func target(of name: String) -> String? {
     guard name.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == "-") }) else { return nil }
-    var bytes = [CChar](repeating: 0, count: 4096)
-    let count = unsafe readlinkat(descriptor, name, &bytes, bytes.count)
-    guard count > 0 else { return nil }
-    let target = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return target.hasPrefix("/") ? target : nil
+    guard let target = PartialFile.link(at: "/proc/self/fd/\(descriptor)/\(name)"),
+      target.hasPrefix("/")
+    else {
+      return nil
+    }
+    return target
   }
 
   /// The corresponding C functions are `fdopendir` and `readdir`.

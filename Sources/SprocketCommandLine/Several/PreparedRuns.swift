@@ -45,7 +45,18 @@ final class PreparedRun {
 
   func start() throws(RunError) {
     try engine.start()
-    try script?.start()
+    do throws(RunError) {
+      try script?.start()
+    } catch {
+      end()
+      throw error
+    }
+  }
+
+  /// Ends a run that was started, and waits 10 s at most, because another part of the program did not start.
+  func end() {
+    engine.stop()
+    _ = engine.wait(for: .seconds(10))
   }
 
   /// Errors of requests that the condition and the script of the run made.

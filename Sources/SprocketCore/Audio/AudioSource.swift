@@ -56,12 +56,16 @@ public struct AudioDescription: Sendable {
 public protocol AudioControls: Sendable {
   /// Asks the device.
   var controls: [ControlDescription] { get }
-  /// The present value of a control, in the form that `set` accepts; `nil` if it cannot be read.
-  func text(of name: String) -> String?
+  /// Reads a control, and returns what sets each of its channels back to its present value; `nil` if the
+  /// control cannot be read.
+  func restorer(of name: String) -> ControlRestorer?
   /// Sets a control to what a person writes, all channels of it; returns what they should know of it. Throws
   /// for one that there is not, and for a value that is not allowed.
   func set(_ name: String, to text: String) throws(RunError) -> String?
 }
+
+/// Sets a control back to former values.
+public typealias ControlRestorer = @Sendable () throws(RunError) -> Void
 
 /// What `AudioSource.read` found.
 public enum AudioArrival: Sendable {

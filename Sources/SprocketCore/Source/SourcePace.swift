@@ -13,4 +13,10 @@ extension Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
+
+  /// The difference, clamped to the range of `Int64`: a deadline may be `.max`, and a clock negative.
+  package func clampedDifference(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other < 0 ? .max : .min) : difference
+  }
 }

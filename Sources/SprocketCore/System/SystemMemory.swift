@@ -120,18 +120,36 @@ package func kernelText(_ path: String) -> String? {
   fileBytes(path, atMost: 16_384).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// The first bytes of a file; `nil` where it cannot be read. Does not wait for a pipe's writer.
+/// The first bytes of a file; `nil` where it cannot be read, or where a pipe's writer sends nothing for 5 s.
 package func fileBytes(_ path: String, atMost limit: Int) -> [UInt8]? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
   guard descriptor >= 0 else { return nil }
   defer { close(descriptor) }
+  var status = stat()
+  let isRegular = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   var bytes: [UInt8] = []
   var piece = [UInt8](repeating: 0, count: 16_384)
   while bytes.count < limit {
+    guard isRegular || isReadable(descriptor) else { return nil }
     let count = unsafe read(descriptor, &piece, min(piece.count, limit - bytes.count))
+    if count < 0, errno == EINTR { continue }
     guard count >= 0 else { return nil }
     if count == 0 { break }
     bytes += piece[..<count]
   }
   return bytes
+}
+
+/// Longest wait in ms for the next bytes of a pipe. A larger value waits longer for a program that starts
+/// slowly, and tells later that a pipe has no writer.
+private let pipePatience: Int32 = 5_000
+
+/// Waits until a pipe has bytes, or its writer has closed it. The corresponding C function is `poll`.
+private func isReadable(_ descriptor: Int32) -> Bool {
+  var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+  let end = monotonicNow().clampedSum(Int64(pipePatience) * 1_000_000)
+  while true {
+    let count = unsafe poll(&request, 1, pipePatience)
+    guard count < 0, errno == EINTR, monotonicNow() < end else { return count > 0 }
+  }
 }

@@ -134,6 +134,11 @@ extension Engine {
     try shared.settings.check(ChangedSettings(stage: stage, values: values))
   }
 
+  /// Throws the error that `ask` would throw for a recording because of its sink or its number of frames.
+  package func check(sink name: String, frames: UInt64?) throws(RunError) {
+    try recordings.check(sink: name, frames: frames)
+  }
+
   /// Whether a recording was asked for, has not ended, and was not asked to end.
   public func isUnderWay(_ recording: RecordingID) -> Bool { recordings.isUnderWay(recording) }
 

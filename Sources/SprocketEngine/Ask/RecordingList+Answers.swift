@@ -26,8 +26,8 @@ extension RecordingList {
   /// kept.
   func ended(after count: Int) -> (count: Int, records: [RecordingRecord]) {
     state.withLock { state in
-      let new = min(state.endedCount - count, state.records.count)
-      return (state.endedCount, Array(state.records.suffix(max(0, new))))
+      let known = min(max(0, count), state.endedCount)
+      return (state.endedCount, Array(state.records.suffix(state.endedCount - known)))
     }
   }
 

@@ -21,7 +21,8 @@ extension RecordingList {
     }
   }
 
-  /// The same for the steps of a sequence.
+  /// Takes places for the files of a sequence, makes the files, and adds one entry to the port: for all of
+  /// its steps, or for none.
   func ask(
     _ steps: [[Request]], at moment: Moment,
     _ make: ([[RecordingID]], [[RequestPort.Step]]) -> RecordingSequence
@@ -59,6 +60,17 @@ extension RecordingList {
   /// Whether the holder may make one more request that waits, and one more file.
   func hasRoom(for holder: RequestHolder) -> Bool {
     state.withLock { $0.refusal(of: holder) == nil && $0.book.hasRoom() }
+  }
+
+  /// Outcomes of requests of followed holders, each once.
+  func takeOutcomes() -> [(id: RequestID, outcome: RequestOutcome)] {
+    state.withLock { state in
+      let known = state.followed.compactMap { ticket in
+        ticket.outcome.map { (id: ticket.id, outcome: $0) }
+      }
+      state.followed.removeAll { !$0.waits }
+      return known
+    }
   }
 
   /// Takes back a request that waits for its frame. Returns the files that are not needed. Throws if it has
@@ -109,6 +121,18 @@ extension RecordingList {
         + "give a sink without a pre-roll")
   }
 
+  /// Throws if no on-demand sink has that name, or no recording can have so many frames.
+  func check(sink name: String, frames: UInt64?) throws(RunError) {
+    try Self.check(frames)
+    try state.withLock { (state) throws(RunError) in _ = try state.book.sink(named: name) }
+  }
+
+  private static func check(_ frames: UInt64?) throws(RunError) {
+    guard 1...mostFrames ~= frames ?? 1 else {
+      throw RunError(.usage, "a recording has 1 to \(mostFrames) frames")
+    }
+  }
+
   /// Takes a place and makes a file. Returns `nil` for a request that needs no file.
   private func prepare(
     _ request: Request, isAlone: Bool, isStep: Bool = false
@@ -116,9 +140,7 @@ extension RecordingList {
     let made: Job?
     switch request {
     case .record(let name, let path, let frames):
-      guard 1...Self.mostFrames ~= frames ?? 1 else {
-        throw RunError(.usage, "a recording has 1 to \(Self.mostFrames) frames")
-      }
+      try Self.check(frames)
       let sink = try state.withLock { (state) throws(RunError) in
         let sink = try state.book.sink(named: name)
         // Checked before a file is made: a file takes a number.
@@ -216,6 +238,7 @@ extension RecordingList.State {
     tickets.removeAll { !$0.waits }
     if !ticket.isFree, let refusal = refusal(of: ticket.holder) { throw refusal }
     tickets.append(ticket)
+    if ticket.holder.isFollowed { followed.append(ticket) }
   }
 
   /// Why a holder cannot make a request that waits; `nil` if it can.

@@ -142,7 +142,7 @@ extension RecordingList {
   /// Refuses all later requests. Returns the files that were asked for and have not begun.
   func close() -> [Job] {
     let left = state.withLock { state in
-      for ticket in state.tickets { _ = ticket.exchange(for: .takesEffect) }
+      for ticket in state.tickets { _ = ticket.exchange(for: .isUnmade) }
       state.tickets = []
       return state.take(state.book.close())
     }

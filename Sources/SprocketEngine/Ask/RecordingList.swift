@@ -36,6 +36,8 @@ final class RecordingList: Sendable {
     var jobs: [FileID: Job] = [:]
     /// Tickets of waiting requests. Tickets of other requests stay until the next request removes them.
     var tickets: [RequestTicket] = []
+    /// Tickets of followed holders whose outcome was not taken yet.
+    var followed: [RequestTicket] = []
     /// Records of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]
     /// Of files that the finisher has.

@@ -24,18 +24,32 @@ public struct RequestHolder: Sendable, Hashable {
   let number: UInt64
   /// Most requests of the holder that may wait for their frame; `nil` for as many as the run takes.
   let most: Int?
+  /// Whether the holder asks what became of its requests (`Engine.takeOutcomes`).
+  let isFollowed: Bool
 
   /// The program itself.
-  public static let program = RequestHolder(number: 0, most: nil)
+  public static let program = RequestHolder(number: 0, most: nil, isFollowed: false)
 
   /// One of the program's clients. The program gives each client a number of its own. At most 64 requests of
   /// a client may wait, and 192 of all clients; the other 64 places are for the program.
   public static func client(_ number: UInt64) -> RequestHolder {
-    RequestHolder(number: number, most: mostPerClient)
+    RequestHolder(number: number, most: mostPerClient, isFollowed: false)
   }
+
+  /// The script of the run. Clients are numbered from 1, so that none of them has this number.
+  package static let script = RequestHolder(number: .max, most: mostPerClient, isFollowed: true)
 
   package static let mostPerClient = RequestPort.capacity / 4
   static let mostOfClients = RequestPort.capacity / 4 * 3
+}
+
+/// What became of requests that were asked together.
+package enum RequestOutcome: Sendable {
+  case inTime
+  /// Their frame had passed when they were asked. They hold from a later frame.
+  case late
+  /// The run ended before their frame.
+  case unmade
 }
 
 /// State of requests that were asked together: they wait for their frame, have taken effect, or were
@@ -43,7 +57,7 @@ public struct RequestHolder: Sendable, Hashable {
 /// is first.
 final class RequestTicket: Sendable {
   enum State: UInt8 {
-    case waits, takesEffect, withdrawn
+    case waits, takesEffect, isLate, isUnmade, withdrawn
   }
 
   let id: RequestID
@@ -74,6 +88,16 @@ final class RequestTicket: Sendable {
 
   var waits: Bool { state.load(ordering: .acquiring) == State.waits.rawValue }
   var isWithdrawn: Bool { state.load(ordering: .acquiring) == State.withdrawn.rawValue }
+
+  /// `nil` while they wait, and if they were withdrawn.
+  var outcome: RequestOutcome? {
+    switch State(rawValue: state.load(ordering: .acquiring)) {
+    case .takesEffect: .inTime
+    case .isLate: .late
+    case .isUnmade: .unmade
+    case .waits, .withdrawn, nil: nil
+    }
+  }
 
   /// False if another thread was first.
   func exchange(for new: State) -> Bool {

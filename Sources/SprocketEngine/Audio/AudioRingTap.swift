@@ -167,6 +167,7 @@ final class AudioRingTap: AudioTap {
     slot = slot ?? early
     release()
     isClosed = true
+    defer { account.close() }
     // Sound after the last picture is not recorded. It is not lost.
     if shared.endTime.load(ordering: .acquiring) != .max,
       !shared.isStopping.load(ordering: .acquiring)
@@ -188,6 +189,12 @@ final class AudioRingTap: AudioTap {
 final class AudioAccount: Sendable {
   private let cells = Locked((counts: FateCounts(), rest: Fate.flushed))
   private let complete = Locked<[AudioFileAccount]>([])
+  private let closed = Atomic<Bool>(false)
+
+  /// Whether the tap was closed: nothing more is counted.
+  var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+  func close() { closed.store(true, ordering: .releasing) }
 
   func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0.counts[fate] += samples } }
 
@@ -205,9 +212,6 @@ final class AudioAccount: Sendable {
     }
   }
 
-  /// Whether the sink has left the run.
-  var hasLeft: Bool { cells.withLock { $0.rest == .unselected } }
-
   var files: [AudioFileAccount] { complete.withLock { $0 } }
 
   func fail() { cells.withLock { $0.rest = .failed } }
@@ -217,7 +221,7 @@ final class AudioAccount: Sendable {
 
   var counts: FateCounts { cells.withLock { $0.counts } }
 
-  /// At the end: what was never accounted for is the rest.
+  /// Counts at the end: what was never accounted for has the fate `rest`.
   func counts(of produced: UInt64) -> FateCounts {
     cells.withLock { cells in
       var counts = cells.counts

@@ -40,7 +40,7 @@ final class AudioShared: Sendable {
     let account = AudioAccount()
     accounts.withLock { accounts in
       if accounts.count >= DetachedLines.kept,
-        let left = accounts.firstIndex(where: { $0.account.hasLeft })
+        let left = accounts.firstIndex(where: { $0.account.isClosed })
       {
         accounts.remove(at: left)
       }

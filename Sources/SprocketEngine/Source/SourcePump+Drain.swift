@@ -67,7 +67,7 @@ extension SourcePump {
     guard let number = admit(frame) else { return false }
     let isWithinLimit = number < options.frameLimit ?? .max
     if isWithinLimit {
-      stampRequests(at: number, from: first, frame)
+      stampHeld(at: number, from: first, frame)
       taking = number
       guard takeEvents(of: number) else { return nil }
       shared.mark(number, TapeEntry(frame.fate ?? .overrun, foundRoom: false))

@@ -19,6 +19,10 @@ struct PendingRequests {
   var lastNumber: UInt64 = 0
   /// Recordings that were stopped in the present pass.
   var ended: [RecordingID] = []
+  /// Number of the latest frame for which requests were stamped, before the present one; and its time since
+  /// the first frame.
+  var passedNumber: UInt64?
+  var passedTime: Int64?
 }
 
 /// Stamps requests: decides from which frame on each holds, and tells the sinks.
@@ -123,7 +127,9 @@ extension SourcePump {
   }
 
   private func apply(_ entry: RequestPort.Entry, at number: UInt64) {
-    if let ticket = entry.ticket, !ticket.exchange(for: .takesEffect) { return }
+    if let ticket = entry.ticket {
+      guard ticket.exchange(for: isLate(entry.moment) ? .isLate : .takesEffect) else { return }
+    }
     if let request = entry.settings {
       requests.lastNumber = number
       change(request, at: number)
@@ -141,6 +147,15 @@ extension SourcePump {
       if let stamped = gates[index].gate.apply(step.change) {
         stamp(stamped, gate: index, at: number)
       }
+    }
+  }
+
+  /// Whether the frame of a moment has passed: a request that was asked in time would have held from it.
+  private func isLate(_ moment: Moment) -> Bool {
+    switch moment {
+    case .frame(let wanted): requests.passedNumber.map { $0 >= wanted } ?? false
+    case .time(let wanted): requests.passedTime.map { $0 >= wanted.nanosecondCount } ?? false
+    case .now, .captured: false
     }
   }
 

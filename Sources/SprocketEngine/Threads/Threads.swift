@@ -75,7 +75,7 @@ package final class FutexWord: @unchecked Sendable {
   /// Waits while it is `expected`, until `deadline` (monotonic). False if it still is.
   package func wait(while expected: UInt32, until deadline: Int64) -> Bool {
     while value == expected {
-      let left = deadline - monotonicNow()
+      let left = deadline.clampedDifference(monotonicNow())
       if left <= 0 { return false }
       unsafe futexWait(memory, expected, nanoseconds: left)
     }

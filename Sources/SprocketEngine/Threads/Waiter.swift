@@ -54,7 +54,7 @@ struct Waiter {
 
   /// Waits like `park`, at most until `end` on the monotonic clock.
   mutating func park(_ ticket: WaitTicket?, until end: Int64) {
-    park(ticket, bound: min(max(end - monotonicNow(), 0), Self.boundNanoseconds))
+    park(ticket, bound: min(max(end.clampedDifference(monotonicNow()), 0), Self.boundNanoseconds))
   }
 
   /// Waits like `park`, for `bound` nanoseconds at most.

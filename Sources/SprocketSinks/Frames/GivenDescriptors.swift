@@ -18,9 +18,8 @@ public enum GivenDescriptors {
     free.withLock { $0 = Set(open) }
   }
 
-  /// Takes a descriptor: the result is another number of it, and the number that was given is closed. Throws
-  /// if the program was not started with it, or if it was taken before.
-  static func take(_ number: Int32, _ what: String) throws(RunError) -> Int32 {
+  /// Takes a descriptor. Throws if the program was not started with it, or if it was taken before.
+  static func take(_ number: Int32, _ what: String) throws(RunError) -> GivenDescriptor {
     let copy = free.withLock { free -> Int32 in
       guard free?.contains(number) ?? true else { return -1 }
       let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
@@ -33,7 +32,28 @@ public enum GivenDescriptors {
         "\(what): the program was not started with descriptor \(number), or it is taken; give the number of "
           + "one that it was started with")
     }
-    close(number)
-    return copy
+    return GivenDescriptor(number, copy: copy)
   }
+
+  fileprivate static func giveBack(_ number: Int32) { free.withLock { _ = $0?.insert(number) } }
+}
+
+/// A descriptor that a sink has taken. If the sink is released before it used the descriptor, because the run
+/// refused the sink, the descriptor can be taken again.
+final class GivenDescriptor {
+  private let number: Int32
+  /// The same open file under another number, which its taker closes.
+  let copy: Int32
+  private var isUsed = false
+
+  fileprivate init(_ number: Int32, copy: Int32) { (self.number, self.copy) = (number, copy) }
+
+  /// Closes the number that was given, so that the copy is the only one.
+  func use() {
+    guard !isUsed else { return }
+    isUsed = true
+    close(number)
+  }
+
+  deinit { if !isUsed { GivenDescriptors.giveBack(number) } }
 }

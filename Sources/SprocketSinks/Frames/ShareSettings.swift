@@ -46,9 +46,9 @@ extension ShareSink {
         .usage,
         "--share \(name): give the number of a socket that this program was started with, as fd:3")
     }
-    // Before it is taken: a number of something else stays as it is.
+    let given = try GivenDescriptors.take(descriptor, "--share \(name)")
+    // Checked here, so that the error names the number that was given.
     try ShareReaders.requireSocket(descriptor)
-    return try ShareSink(
-      descriptor: try GivenDescriptors.take(descriptor, "--share \(name)"), settings)
+    return try ShareSink(given, settings)
   }
 }

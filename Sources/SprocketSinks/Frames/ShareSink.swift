@@ -14,6 +14,7 @@ public final class ShareSink: Sink {
   public let name = "share"
   private let settings: ShareSettings
   private let readers: ShareReaders
+  private let given: GivenDescriptor?
   private var memory: SharedMemory?
   private var layout: ShareLayout?
   private var packer: TensorPacker?
@@ -40,6 +41,7 @@ public final class ShareSink: Sink {
     let path = try ShareFolder.path(of: name)
     let listener = try ListeningSocket(path: path, .packets, option: "--share")
     readers = ShareReaders(listener, patience: settings.patience)
+    given = nil
   }
 
   /// One reader, at the other end of a socket (`SOCK_SEQPACKET`) that this program was started with. The
@@ -47,6 +49,14 @@ public final class ShareSink: Sink {
   public init(descriptor: Int32, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
     readers = try ShareReaders(descriptor: descriptor, patience: settings.patience)
+    given = nil
+  }
+
+  /// The same, with a descriptor that stays free if the run refuses this sink.
+  init(_ given: GivenDescriptor, _ settings: ShareSettings) throws(RunError) {
+    self.settings = settings
+    readers = try ShareReaders(descriptor: given.copy, patience: settings.patience)
+    self.given = given
   }
 
   public var notes: [String] { (layout?.plan.notes(of: name) ?? []) + readers.notes }
@@ -76,6 +86,7 @@ public final class ShareSink: Sink {
   /// run's memory after `configure`.
   private func open() throws(RunError) {
     guard let (new, text, waits) = next.take() else { return }
+    given?.use()
     try publishBatch()
     if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
     readers.withdraw()
@@ -143,6 +154,7 @@ public final class ShareSink: Sink {
   }
 
   public func finish() throws(RunError) {
+    given?.use()
     defer { readers.end(hasFailed ? .failed : .ended) }
     guard !hasFailed else { return }
     try orFail { () throws(RunError) in

@@ -43,9 +43,16 @@ struct MicrophoneMixer: AudioControls {
 
   var controls: [ControlDescription] { MicrophoneControlInfo.all(of: card).map(\.description) }
 
-  func text(of name: String) -> String? {
-    let found = MicrophoneControlInfo.all(of: card).first { $0.description.name == name }
-    return found.flatMap { found in found.value.map { found.description.text(of: $0) } }
+  func restorer(of name: String) -> ControlRestorer? {
+    guard let mixer = try? ALSAMixer(card) else { return nil }
+    let control = mixer.controls().first { $0.settingName == name }
+    guard let control, let values = try? mixer.channelValues(of: control) else { return nil }
+    return { () throws(RunError) in
+      try ofCard { () throws(ALSAError) in
+        var mixer = try ALSAMixer(card)
+        try mixer.set(control, to: values)
+      }
+    }
   }
 
   func set(_ name: String, to text: String) throws(RunError) -> String? {

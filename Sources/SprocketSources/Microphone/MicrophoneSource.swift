@@ -146,7 +146,7 @@ public final class MicrophoneSource: AudioSource {
   /// How many samples the device has. Waits for a period, unless the last wake-up left some.
   private func wait(until end: Int64) throws(ALSAError) -> Int? {
     guard tally.waiting == 0 else { return try device!.status().available }
-    let patience = max(0, min(end - monotonicNow(), SourceInterrupt.attention))
+    let patience = max(0, min(end.clampedDifference(monotonicNow()), SourceInterrupt.attention))
     guard try device!.wait(milliseconds: Int32((patience + 999_999) / 1_000_000)) else {
       return nil
     }
