@@ -32,7 +32,7 @@ extension RunCommand {
             "the ledger of \(entry.sink) does not add up: \(result.summary.ledger.produced) produced,"
               + " \(entry.counts.sum) accounted for; please report this"))
       }
-      errors += (result.summary.errors + run.requestErrors).map {
+      errors += result.summary.errors.map {
         RunError($0.code, run.named($0.description), $0.remedies)
       }
     }

@@ -236,13 +236,17 @@ struct RunCommand: ParsableCommand {
     for run in group.runs { try run.controlSocket?.start() }
     defer { for run in group.runs { run.controlSocket?.finish() } }
     let stops = try runner.run(&signals)
-    let results = group.results
+    let results = group.results.map { result in
+      var result = result
+      let errors = [controllers.missingStills(result.summary)].compactMap(\.self)
+      result.summary.errors += errors + missingPictures(result.summary)
+      return result
+    }
     for (run, result) in zip(group.runs, results) {
       run.voice.tell(end: result.summary, digest: result.digest)
     }
     for line in group.pairLines { voice.tell(line) }
-    var others = results.compactMap { controllers.missingStills($0.summary) }
-    others += results.flatMap { missingPictures($0.summary) }
+    var others: [RunError] = []
     if let trace, case let missing = group.missingSlices, missing > 0 {
       voice.tell(
         notice:

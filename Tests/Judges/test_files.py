@@ -151,6 +151,16 @@ def test_a_wrong_batch_is_one_sentence(tmp_path, movie):
     assert not list((tmp_path / "out").iterdir())
 
 
+def test_a_file_that_options_do_not_fit_stops_no_other(tmp_path, movie):
+    small = tmp_path / "a.mov"
+    sprocket("export", movie, small, "--scale", "32x24", "--to", "1s", "--quiet")
+    names = [small, *(shutil.copy(movie, tmp_path / name) for name in ["b.mov", "c.mov", "d.mov", "e.mov"])]
+    (tmp_path / "out").mkdir()
+    said = sprocket("export", *names, tmp_path / "out", "--crop", "0/0/40/40", "--to", "1s", check=False)
+    assert said.returncode == 1 and "1 of 5 files were not exported" in said.errors
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["b.mp4", "c.mp4", "d.mp4", "e.mp4"]
+
+
 def test_a_batch_stops(tmp_path, movie):
     """Files that were begun end whole; none is left under a partial name, and no process."""
     names = [tmp_path / f"{n}.mov" for n in range(8)]

@@ -512,6 +512,27 @@ def test_what_a_long_script_cannot_have_is_told(tmp_path):
     assert over.returncode == 1 and (int(line), int(left)) == (51, 150)
 
 
+def test_a_scripts_request_that_its_sink_refuses_is_an_error(tmp_path):
+    script, summary = tmp_path / "script", tmp_path / "summary.json"
+
+    def ran(*lines):
+        script.write_text("\n".join(map(json.dumps, lines)))
+        result = sprocket("run", *SCENE, "--frames", "40", "--movie", tmp_path / "{n}.mov", "--on-demand",
+                          "--script", script, "--summary", summary, "--overwrite", check=False)
+        assert [line in result.errors for line in read_summary(summary)["errors"]] == [True] * result.returncode
+        return result
+
+    record = {"request": "record", "at_frame": 5}
+    second = ran(record, {"request": "record", "at_frame": 10})
+    assert second.returncode == 1 and "line 2: not made, because its sink had another recording" in second.errors
+    stop = {"request": "stop", "at_frame": 10}
+    late = ran(record, stop, {"request": "next", "at_frame": 15})
+    assert late.returncode == 1 and "line 3: not made" in late.errors
+    # What a second stop asks for is there.
+    assert ran(record, stop, {"request": "stop", "at_frame": 15}).returncode == 0
+    assert ran(record, {"request": "stop", "at_frame": 50}).returncode == 1
+
+
 def test_each_line_of_a_script_is_checked_before_the_run(tmp_path):
     def ran(line):
         lines = [json.dumps({"request": "set", "stage": "meter", "settings": {"mode": "spot"},

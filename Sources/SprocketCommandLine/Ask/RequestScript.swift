@@ -47,6 +47,11 @@ final class RequestScript: Sendable {
     "its frame had passed when the request was made, so it holds from a later frame; ask for fewer at a time"
   )
 
+  private static let refusal = RunError(
+    .failed,
+    "not made, because its sink had another recording at that frame, or the recording had ended; move the line"
+  )
+
   /// Reads and checks a script, and makes its first requests. Throws if one cannot be read or is refused; the
   /// error names its line.
   init(_ path: String, _ desk: RequestDesk, _ voice: Voice) throws(RunError) {
@@ -193,6 +198,8 @@ final class RequestScript: Sendable {
       case .inTime: break
       case .late: refused.add(Self.named(Self.late, path, lines[place].number), like: "late")
       case .unmade: noteUnmade(1, from: place)
+      case .refused:
+        refused.add(Self.named(Self.refusal, path, lines[place].number), like: "refused")
       }
     }
   }

@@ -20,9 +20,9 @@ struct BatchExport {
     var waiting = jobs[...]
     var running: [ExportProcess] = []
     var said: Set<String> = []
-    var (done, failures, isStopped, isUsage) = (0, 0, false, false)
+    var (done, failures, misuses, isStopped) = (0, 0, 0, false)
     repeat {
-      while !isStopped, !isUsage, running.count < width, let job = waiting.popFirst() {
+      while !isStopped, running.count < width, let job = waiting.popFirst() {
         running.append(
           try ExportProcess(job, command.arguments(alone: job, threads: processorCount() / width)))
       }
@@ -37,7 +37,7 @@ struct BatchExport {
         process.read()
         done += 1
         if code != 0 { failures += 1 }
-        isUsage = isUsage || code == 2
+        if code == 2 { misuses += 1 }
         if code == 0, !command.quiet {
           Console.errors.say("\(done) of \(jobs.count): \(process.job.output)")
         }
@@ -47,11 +47,12 @@ struct BatchExport {
         }
         return true
       }
-    } while !running.isEmpty || !waiting.isEmpty && !isStopped && !isUsage
+    } while !running.isEmpty || !waiting.isEmpty && !isStopped
     if isStopped {
       throw RunError(.failed, "stopped; \(done - failures) of \(jobs.count) files are complete")
     }
-    if isUsage { throw ExitCode(2) }
+    // What is wrong for all files alike is wrong in the command.
+    if misuses == jobs.count { throw ExitCode(2) }
     if failures > 0 {
       throw RunError(.failed, "\(failures) of \(jobs.count) files were not exported")
     }

@@ -157,7 +157,8 @@ private final class PendingRecording: Sendable {
 /// What a run of one source came to.
 struct RunResult {
   let label: String?
-  let summary: RunSummary
+  /// With the errors of requests that the run made by itself.
+  var summary: RunSummary
   let recordings: [RecordingRecord]
   let digest: String?
 }
@@ -181,8 +182,10 @@ final class PreparedRuns {
 
   var results: [RunResult] {
     runs.map { run in
-      RunResult(
-        label: run.label, summary: run.engine.summary, recordings: run.engine.recordingRecords,
+      var summary = run.engine.summary
+      summary.errors += run.requestErrors
+      return RunResult(
+        label: run.label, summary: summary, recordings: run.engine.recordingRecords,
         digest: run.digest?.runDigest)
     }
   }

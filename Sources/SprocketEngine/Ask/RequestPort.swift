@@ -22,6 +22,8 @@ final class RequestPort: Sendable {
     /// The sink reports that a recording has ended by itself.
     case ended(RecordingID)
 
+    var isNext: Bool { if case .next = self { true } else { false } }
+
     var recording: RecordingID {
       switch self {
       case .begin(let id, _), .next(let id, _), .end(let id), .ended(let id): id

@@ -50,6 +50,8 @@ package enum RequestOutcome: Sendable {
   case late
   /// The run ended before their frame.
   case unmade
+  /// Their sink had another recording at their frame, or the recording to continue had ended.
+  case refused
 }
 
 /// State of requests that were asked together: they wait for their frame, have taken effect, or were
@@ -57,7 +59,7 @@ package enum RequestOutcome: Sendable {
 /// is first.
 final class RequestTicket: Sendable {
   enum State: UInt8 {
-    case waits, takesEffect, isLate, isUnmade, withdrawn
+    case waits, takesEffect, isLate, isUnmade, isRefused, withdrawn
   }
 
   let id: RequestID
@@ -95,9 +97,13 @@ final class RequestTicket: Sendable {
     case .takesEffect: .inTime
     case .isLate: .late
     case .isUnmade: .unmade
+    case .isRefused: .refused
     case .waits, .withdrawn, nil: nil
     }
   }
+
+  /// Notes, after they took effect, that a sink refuses one of them.
+  func refuse() { state.store(State.isRefused.rawValue, ordering: .releasing) }
 
   /// False if another thread was first.
   func exchange(for new: State) -> Bool {

@@ -93,6 +93,10 @@ extension SourcePump {
     let ended = requests.ended
     requests.ended = []
     for index in requests.entries.indices {
+      let entry = requests.entries[index]
+      let lost = entry.steps.filter { ended.contains($0.change.recording) }
+      // A further file has no recording any more; a second stop has nothing to do.
+      if lost.contains(where: \.change.isNext) { _ = entry.ticket?.exchange(for: .isRefused) }
       requests.entries[index].steps.removeAll { ended.contains($0.change.recording) }
       if let sequence = requests.entries[index].sequence {
         let stopped = sequence.recordings.joined().filter(ended.contains)
@@ -145,6 +149,7 @@ extension SourcePump {
       }
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
       if let stamped = gates[index].gate.apply(step.change) {
+        if stamped.kind == .refuse { entry.ticket?.refuse() }
         stamp(stamped, gate: index, at: number)
       }
     }
