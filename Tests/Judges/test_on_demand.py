@@ -519,12 +519,13 @@ def test_a_scripts_request_that_its_sink_refuses_is_an_error(tmp_path):
         script.write_text("\n".join(map(json.dumps, lines)))
         result = sprocket("run", *SCENE, "--frames", "40", "--movie", tmp_path / "{n}.mov", "--on-demand",
                           "--script", script, "--summary", summary, "--overwrite", check=False)
-        assert [line in result.errors for line in read_summary(summary)["errors"]] == [True] * result.returncode
+        told = [line in result.errors for line in read_summary(summary)["errors"]]
+        assert told == [True] * result.returncode
         return result
 
     record = {"request": "record", "at_frame": 5}
     second = ran(record, {"request": "record", "at_frame": 10})
-    assert second.returncode == 1 and "line 2: not made, because its sink had another recording" in second.errors
+    assert second.returncode == 1 and "line 2: not made: its sink had another" in second.errors
     stop = {"request": "stop", "at_frame": 10}
     late = ran(record, stop, {"request": "next", "at_frame": 15})
     assert late.returncode == 1 and "line 3: not made" in late.errors

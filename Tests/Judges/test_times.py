@@ -351,3 +351,24 @@ def test_a_copy_keeps_pictures_that_begin_after_the_sound(ending, codec, tmp_pat
     sprocket("export", film, tmp_path / f"copy.{ending}", "--copy", "--quiet")
     assert np.allclose(shown(tmp_path / f"copy.{ending}"), shown(film), atol=0.002)
     assert len(shown(film)) == 40
+
+
+@pytest.mark.parametrize("is_dump", [False, True])
+def test_a_part_ends_where_it_is_asked_to_though_it_begins_in_a_gap(tmp_path, is_dump):
+    film = pictures(tmp_path / "film.mkv", 40, times="if(eq(N,0),0,2000+40*N)")
+    if is_dump:
+        sprocket("run", "--source", f"file:{film}", "--dump", tmp_path / "film.mcap", "--quiet")
+        film = tmp_path / "film.mcap"
+    part = tmp_path / "part.mkv"
+    # The pictures at 2.04, 2.08, 2.12 and 2.16 s.
+    sprocket("export", film, part, "--from", "500ms", "--to", "2200ms", "--quiet")
+    assert len(shown(part)) == 4
+    none = sprocket("export", film, part, "--from", "500ms", "--to", "1500ms", "--overwrite", check=False)
+    assert none.returncode == 1 and "no frame reached" in none.errors
+
+
+def test_a_part_of_pictures_ends_where_it_is_asked_to(tmp_path):
+    make(tmp_path / "%03d.png", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=1", "-frames:v", "10")
+    part = tmp_path / "part.mkv"
+    sprocket("export", tmp_path, part, "--rate", "1", "--from", "2500ms", "--to", "5s", "--quiet")
+    assert len(shown(part)) == 2

@@ -9,7 +9,8 @@ final class RefusedRequests: Sendable {
     var count = 1
   }
 
-  /// Kinds that are kept, and errors of a kind that are told. A larger value tells more of what is alike.
+  /// Most kinds that are kept, and most errors of a kind that are told at once. A larger value repeats more
+  /// sentences that are alike.
   private static let most = 10
 
   private let voice: Voice

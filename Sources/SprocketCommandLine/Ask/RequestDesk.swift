@@ -103,8 +103,8 @@ final class RequestDesk: Sendable {
     return (written.values, notes.isEmpty ? nil : notes.joined(separator: "; "))
   }
 
-  /// Longest wait for a source's answer to control writes, 1 s. Larger: slow sources are waited for, and a
-  /// client waits longer where none comes.
+  /// Longest wait for a source's answer to control writes, 1 s. A larger value waits for slower sources, and
+  /// lets a client wait longer if no answer comes.
   private static let patience = Duration.seconds(1)
 
   private func known(_ id: RecordingID?) throws(RunError) -> RecordingID {
@@ -247,7 +247,7 @@ extension Engine {
     var changed = ChangedMicrophones()
     for (name, text) in values {
       for microphone in microphones where microphone.controls.contains(where: { $0.name == name }) {
-        // Stored first: a control may change although the device answers with an error.
+        // The restorer is stored first: a control may change although the device answers with an error.
         changed.former.append((name, microphone.restorer(of: name)))
         do throws(RunError) {
           if let note = try microphone.set(name, to: text) { notes.append(note) }

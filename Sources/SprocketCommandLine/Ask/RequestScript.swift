@@ -49,7 +49,7 @@ final class RequestScript: Sendable {
 
   private static let refusal = RunError(
     .failed,
-    "not made, because its sink had another recording at that frame, or the recording had ended; move the line"
+    "not made: its sink had another recording at that frame, or the recording had ended; move the line"
   )
 
   /// Reads and checks a script, and makes its first requests. Throws if one cannot be read or is refused; the
@@ -103,7 +103,7 @@ final class RequestScript: Sendable {
     let sentence =
       "--script \(path): the run ended before line \(lines[state.firstUnmade].number); "
       + "\(state.unmadeCount) requests were not made"
-    // Who stops a run knows that the requests of later frames are not made.
+    // A user who stops a run knows that the requests for later frames are not made.
     guard !engine.wasStopped else {
       voice.tell(notice: sentence)
       return refused.errors
@@ -164,7 +164,7 @@ final class RequestScript: Sendable {
     var next = askedAhead
     // Start of the wait for a place of a request whose frame has arrived.
     var waitsSince: Int64?
-    // The line of a `record` that was refused: what follows for its recording would meet another one.
+    // Line of a `record` that was refused. Later lines for its recording would change another recording.
     var refusedRecord: Int?
     while next < lines.count, waitForRoom(lines[next].request, &waitsSince) {
       let line = lines[next]

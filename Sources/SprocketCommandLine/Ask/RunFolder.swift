@@ -121,7 +121,7 @@ struct RunFolder: ~Copyable {
     }
   }
 
-  /// Where an entry leads; `nil` if it is none.
+  /// Returns the path of the socket to which an entry leads; `nil` if the name is no entry's.
   private func target(of name: String) -> String? {
     guard name.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == "-") }) else { return nil }
     guard let target = PartialFile.link(at: "/proc/self/fd/\(descriptor)/\(name)"),

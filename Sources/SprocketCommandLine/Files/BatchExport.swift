@@ -51,7 +51,7 @@ struct BatchExport {
     if isStopped {
       throw RunError(.failed, "stopped; \(done - failures) of \(jobs.count) files are complete")
     }
-    // What is wrong for all files alike is wrong in the command.
+    // If all files are refused for their options, the command is wrong.
     if misuses == jobs.count { throw ExitCode(2) }
     if failures > 0 {
       throw RunError(.failed, "\(failures) of \(jobs.count) files were not exported")

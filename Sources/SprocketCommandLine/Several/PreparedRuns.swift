@@ -157,7 +157,7 @@ private final class PendingRecording: Sendable {
 /// What a run of one source came to.
 struct RunResult {
   let label: String?
-  /// With the errors of requests that the run made by itself.
+  /// The engine's summary, with the errors of requests that the run made by itself.
   var summary: RunSummary
   let recordings: [RecordingRecord]
   let digest: String?

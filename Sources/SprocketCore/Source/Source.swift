@@ -75,6 +75,9 @@ public struct SourceDescription: Sendable {
   public var tags: [String: String] = [:]
   /// What a film of high dynamic range says of its light: movies that are made of it keep it.
   public var hdr: HDRMetadata?
+  /// Time between the moment at which a source was asked to begin (`from`) and its first frame. The duration
+  /// of a run counts from that moment.
+  public var leadIn = Duration.zero
 
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,

@@ -8,9 +8,10 @@ internal import Synchronization
 ///   are asked together are stamped at one frame.
 /// - A5: at the run's end the port closes, and refuses what comes later.
 final class RequestPort: Sendable {
-  /// Requests that may wait: for the source's thread, or for their frame. Larger: longer bursts are accepted.
+  /// Most requests that may wait for the source's thread or for their frame. A larger value accepts longer
+  /// bursts.
   static let capacity = 256
-  /// Requests that may be asked together. Larger: a request for more sinks.
+  /// Most requests that may be asked together. A larger value allows requests for more sinks.
   static let mostTogether = 16
 
   /// What a request changes at a sink's gate.

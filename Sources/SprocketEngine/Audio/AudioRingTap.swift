@@ -130,7 +130,8 @@ final class AudioRingTap: AudioTap {
   /// Time between two looks whether a segment is placed, nanoseconds, while it is not. Larger: fewer looks,
   /// and a later begin.
   private static let placing: Int64 = 2_000_000
-  /// Longest wait for that, nanoseconds. Larger: sound of many tiny blocks takes longer.
+  /// Longest wait in nanoseconds until a segment is placed. A larger value makes sound of many tiny blocks
+  /// slower.
   private static let longestPlacing: Int64 = 1_000_000_000
 
   func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result {

@@ -14,7 +14,7 @@ struct LeavingSink {
 
 /// The accounts of sinks that were detached: the latest ones.
 struct DetachedLines {
-  /// Accounts that are kept. Larger: longer summaries of runs that change often.
+  /// Most accounts that are kept. A larger value makes summaries of runs that change often longer.
   static let kept = 256
   private(set) var lines: [RunSummary.SinkLine] = []
 

@@ -35,7 +35,7 @@ extension Engine {
           throw Self.sourceIsStuck
         }
         gate = new.gate
-        pump.replaceSource(new.gate, isLive: next.source.isLive)
+        pump.replaceSource(new.gate, next.source)
       }
       commit(change, next, pump)
       prepared = threads
@@ -78,15 +78,14 @@ extension Engine {
   ) throws(RunError) -> SourceDescription {
     gate = new
     let first = pump.firstCaptured
-    pump.replaceSource(new, isLive: epoch.source.isLive, firstCaptured: isSame ? first : nil)
+    pump.replaceSource(new, epoch.source, firstCaptured: isSame ? first : nil)
     let found = OpenedSource()
     // After this time the source is interrupted, and abandoned if that does not help.
     openingEnd = deadline(in: options.drainLimit.nanosecondCount)
     defer { openingEnd = nil }
     guard onSource(pump, { found.open(new) }) else { throw Self.sourceIsStuck }
     let description = try found.result.withLock { $0 }.get()
-    pump.replaceSource(
-      new, isLive: description.isLive, firstCaptured: isSame ? first : nil)
+    pump.replaceSource(new, description, firstCaptured: isSame ? first : nil)
     return description
   }
 

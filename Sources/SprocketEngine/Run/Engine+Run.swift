@@ -6,7 +6,7 @@ extension Engine {
   func run() {
     let start = startTime.load(ordering: .relaxed)
     let pump = SourcePump(
-      source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
+      source: gate, epoch.source, options: options, shared: shared, start: start)
     startAudio(pump)
     pump.beginEpoch()
     while runEpoch(pump) {}

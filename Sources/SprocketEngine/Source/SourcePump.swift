@@ -93,29 +93,34 @@ final class SourcePump: @unchecked Sendable {
   let code = RunningCode(["source"])
   private var tracer: SourceTracer
 
-  init(source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64) {
+  init(
+    source: SourceGate, _ description: SourceDescription, options: RunOptions, shared: RunShared,
+    start: Int64
+  ) {
     self.source = source
     self.options = options
     self.shared = shared
     self.start = start
     tracer = SourceTracer(shared.trace)
-    setLimits(isLive: isLive)
+    setLimits(description)
   }
 
-  private func setLimits(isLive: Bool) {
-    self.isLive = isLive
-    let limit = options.durationLimit?.nanosecondCount
+  private func setLimits(_ description: SourceDescription) {
+    isLive = description.isLive
+    let limit = options.durationLimit.map { max(.zero, $0 - description.leadIn).nanosecondCount }
     deadline = isLive ? limit.map { SprocketEngine.deadline($0, after: start) } : nil
     mediaLimit = limit
   }
 
   /// Replaces the source. The new source has sequence numbers and times of its own. `first` is the capture
   /// time of the run's first frame; `nil` if the next frame sets it.
-  func replaceSource(_ new: SourceGate, isLive: Bool, firstCaptured first: Timestamp? = nil) {
+  func replaceSource(
+    _ new: SourceGate, _ description: SourceDescription, firstCaptured first: Timestamp? = nil
+  ) {
     source = new
     hasEnded = false
     firstCaptured = first
-    setLimits(isLive: isLive)
+    setLimits(description)
     for index in sequences.indices { sequences[index].move(to: nil) }
     beginEpoch()
   }

@@ -42,7 +42,7 @@ public enum GivenDescriptors {
 /// refused the sink, the descriptor can be taken again.
 final class GivenDescriptor {
   private let number: Int32
-  /// The same open file under another number, which its taker closes.
+  /// Another number of the same open file. Its taker closes it.
   let copy: Int32
   private var isUsed = false
 

@@ -47,7 +47,7 @@ extension ShareSink {
         "--share \(name): give the number of a socket that this program was started with, as fd:3")
     }
     let given = try GivenDescriptors.take(descriptor, "--share \(name)")
-    // Checked here, so that the error names the number that was given.
+    // This check comes first, so that the error names the number that was given.
     try ShareReaders.requireSocket(descriptor)
     return try ShareSink(given, settings)
   }

@@ -52,7 +52,7 @@ public final class ShareSink: Sink {
     given = nil
   }
 
-  /// The same, with a descriptor that stays free if the run refuses this sink.
+  /// Shares with one reader at a given descriptor, which stays free if the run refuses this sink.
   init(_ given: GivenDescriptor, _ settings: ShareSettings) throws(RunError) {
     self.settings = settings
     readers = try ShareReaders(descriptor: given.copy, patience: settings.patience)

@@ -29,6 +29,7 @@ extension FileSource {
     }
     place = 0
     lastTime = held?.time
+    leadIn = held.map { .nanoseconds($0.time.clampedDifference(target)) } ?? .zero
   }
 
   /// Whether the file itself gives the held frame's time. A time made by the reader counts from

@@ -12,6 +12,7 @@ extension FileSource {
       capacity: 0, frameCount: count)
     description.tags = tags
     description.hdr = hdr
+    description.leadIn = leadIn
     return description
   }
 

@@ -69,6 +69,7 @@ public final class FileSource: Source {
   var streamNote: String?
   var tags: [String: String] = [:]
   var hdr: HDRMetadata?
+  var leadIn = Duration.zero
   var timeNotes: [String] = []
   /// Notes of the reader about its clock, kept when it is closed.
   var clockNotes: [String] = []

@@ -38,6 +38,7 @@ public final class PictureSource: Source {
   /// Of the next file.
   private var index = 0
   private var held: Held?
+  private var leadIn = Duration.zero
   // The held frame's memory: one of the two, or neither.
   private var packet: EncodedPacket?
   var picture: DecodedFrame?
@@ -81,6 +82,7 @@ public final class PictureSource: Source {
       throw RunError(
         .usage, "\(name) has no picture at \(settings.from.settingText) or later; begin earlier")
     }
+    leadIn = .nanoseconds(max(0, time(of: first) - settings.from.nanosecondCount))
     for index in entries.indices { entries[index].place -= first }
     while held?.format == nil, index < entries.count || reader != nil { try read() }
     guard let found = held?.format else {
@@ -99,9 +101,11 @@ public final class PictureSource: Source {
   }
 
   private func description(_ format: FrameFormat) -> SourceDescription {
-    SourceDescription(
+    var description = SourceDescription(
       name: name, format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
       capacity: 0, frameCount: entries.count)
+    description.leadIn = leadIn
+    return description
   }
 
   /// Nanoseconds from the first frame.

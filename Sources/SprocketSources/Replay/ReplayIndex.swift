@@ -67,6 +67,15 @@ struct ReplayIndex {
     }
   }
 
+  /// Time from `from` to the frame of `place(at:)`.
+  func leadIn(at from: Duration) -> Duration {
+    guard from > .zero, let first = frames.first(where: { $0.skipped == 0 }),
+      let place = place(at: from)
+    else { return .zero }
+    let time = frames[place].captured.clampedDifference(first.captured)
+    return .nanoseconds(time.clampedDifference(from.nanosecondCount))
+  }
+
   private func tooMany(_ what: String, _ reader: borrowing MCAPReader) -> MCAPError {
     MCAPError(
       .damaged,
