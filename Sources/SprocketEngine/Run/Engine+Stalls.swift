@@ -7,9 +7,14 @@ internal import SprocketRing
 /// - A18: a change ends the epoch, and all sinks wait until the slowest has drained. A sink that blocks would
 ///   cost the others frames, and end the run. So it is looked for before the change is asked.
 extension Engine {
-  /// Nanoseconds without a frame after which a sink counts as blocked. Larger: slower disks are waited for,
-  /// and a change beside a reader that pauses is refused later.
+  /// Nanoseconds without a frame after which a sink counts as blocked. A larger value waits for slower disks,
+  /// and refuses a change beside a reader that pauses later.
   private static let stall: Int64 = 2_000_000_000
+  /// CPU time in nanoseconds after which a sink that has taken no frame counts as working on one. A larger
+  /// value takes more sinks on slow machines for blocked.
+  private static let work: Int64 = 100_000_000
+  /// Longest wait in nanoseconds for a sink that works. A larger value waits for slower sinks.
+  private static let longestWork: Int64 = 10_000_000_000
   /// Nanoseconds between two checks of a sink's progress. Larger: fewer wake-ups; a change begins later.
   private static let pause: Int64 = 2_000_000
 
@@ -32,11 +37,18 @@ extension Engine {
     let tap = RingPlan.TapIndex(place.index)
     let target = epoch.ring.reach(ofTap: tap).ready
     var (taken, end) = (UInt64(0), deadline(in: Self.stall))
+    var cpuTime = place.state.thread.cpuTime
+    let last = deadline(in: Self.longestWork)
     while true {
       let now = epoch.ring.reach(ofTap: tap).taken
       // The epoch may have ended meanwhile: then the change is prepared anew.
       if now >= target || current.epoch !== epoch || isOver.value == 1 { return true }
       if now != taken { (taken, end) = (now, deadline(in: Self.stall)) }
+      // One frame may take a sink longer than `stall`, if it computes.
+      let used = place.state.thread.cpuTime
+      if used.clampedDifference(cpuTime) >= Self.work {
+        (cpuTime, end) = (used, min(last, deadline(in: Self.stall)))
+      }
       guard monotonicNow() < end else { return false }
       sleep(until: monotonicNow() + Self.pause)
     }
