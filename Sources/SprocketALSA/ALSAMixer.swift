@@ -112,17 +112,24 @@ public struct ALSAMixer: ~Copyable {
   /// `snd_mixer_selem_get_capture_switch`.
   public func value(of control: ALSAMixerControl) throws(ALSAError) -> Int {
     let element = unsafe try find(control)
+    return try unsafe value(of: control.kind, element, SND_MIXER_SCHN_FRONT_LEFT)
+  }
+
+  private func value(
+    of kind: ALSAMixerControl.Kind, _ element: OpaquePointer,
+    _ channel: snd_mixer_selem_channel_id_t
+  ) throws(ALSAError) -> Int {
     var volume = 0
     var isOn: Int32 = 0
-    switch control.kind {
+    switch kind {
     case .volume:
       try demand(
-        unsafe snd_mixer_selem_get_capture_volume(element, SND_MIXER_SCHN_FRONT_LEFT, &volume),
+        unsafe snd_mixer_selem_get_capture_volume(element, channel, &volume),
         "snd_mixer_selem_get_capture_volume")
       return volume
     case .isOn:
       try demand(
-        unsafe snd_mixer_selem_get_capture_switch(element, SND_MIXER_SCHN_FRONT_LEFT, &isOn),
+        unsafe snd_mixer_selem_get_capture_switch(element, channel, &isOn),
         "snd_mixer_selem_get_capture_switch")
       return isOn == 0 ? 0 : 1
     }
@@ -168,20 +175,7 @@ public struct ALSAMixer: ~Copyable {
     for number in 0...SND_MIXER_SCHN_LAST.rawValue {
       let channel = snd_mixer_selem_channel_id_t(number)
       guard unsafe snd_mixer_selem_has_capture_channel(element, channel) != 0 else { continue }
-      var volume = 0
-      var isOn: Int32 = 0
-      switch control.kind {
-      case .volume:
-        try demand(
-          unsafe snd_mixer_selem_get_capture_volume(element, channel, &volume),
-          "snd_mixer_selem_get_capture_volume")
-      case .isOn:
-        try demand(
-          unsafe snd_mixer_selem_get_capture_switch(element, channel, &isOn),
-          "snd_mixer_selem_get_capture_switch")
-        volume = isOn == 0 ? 0 : 1
-      }
-      values[number] = volume
+      values[number] = try unsafe value(of: control.kind, element, channel)
     }
     return values
   }

@@ -61,7 +61,8 @@ final class ControlSocket: Sendable {
     work.withLock { $0 = started }
     guard let identity = socket.identity else { return }
     folder.withLock { $0 = RunFolder.add(identity, path: path) }
-    // Nobody waits for it. Without it, each killed run would leave an entry until somebody uses `top`.
+    // Removes entries of killed runs in the background, because one of their file systems may hang. The run
+    // does not wait for this work.
     _ = try? BackgroundWork("entries") { RunFolder.removeLeftOvers() }
   }
 

@@ -17,7 +17,7 @@ final class RequestScript: Sendable {
   private let answerer: RequestAnswerer
   private let engine: Engine
   private let lines: [Line]
-  /// Number of lines whose requests were made before the run.
+  /// Number of requests that the script made before the run started. The thread makes the others.
   private let askedAhead: Int
   private let voice: Voice
   private let refused: RefusedRequests
@@ -25,7 +25,7 @@ final class RequestScript: Sendable {
   private let work = Locked<BackgroundWork<Void>?>(nil)
 
   private struct State {
-    /// Places among the lines of requests whose outcome is not known yet.
+    /// Index in `lines` of each request that was made and whose outcome is not known yet.
     var asked: [RequestID: Int] = [:]
     /// Number of requests that were not made before the run's end, and the first line of them.
     var unmadeCount = 0
@@ -103,7 +103,7 @@ final class RequestScript: Sendable {
     let sentence =
       "--script \(path): the run ended before line \(lines[state.firstUnmade].number); "
       + "\(state.unmadeCount) requests were not made"
-    // A user who stops a run knows that the requests for later frames are not made.
+    // The user ended the run early. This is no error of the script.
     guard !engine.wasStopped else {
       voice.tell(notice: sentence)
       return refused.errors
@@ -162,9 +162,10 @@ final class RequestScript: Sendable {
 
   private func askAll() {
     var next = askedAhead
-    // Start of the wait for a place of a request whose frame has arrived.
+    // Time at which the source began to wait, because the next request has no place; `nil` if it goes on.
     var waitsSince: Int64?
-    // Line of a `record` that was refused. Later lines for its recording would change another recording.
+    // Line of the latest `record`, if that was refused. A `stop` or `next` after it would change another
+    // recording.
     var refusedRecord: Int?
     while next < lines.count, waitForRoom(lines[next].request, &waitsSince) {
       let line = lines[next]

@@ -36,7 +36,7 @@ final class RecordingList: Sendable {
     var jobs: [FileID: Job] = [:]
     /// Tickets of waiting requests. Tickets of other requests stay until the next request removes them.
     var tickets: [RequestTicket] = []
-    /// Tickets of followed holders whose outcome was not taken yet.
+    /// Tickets of the script's requests. `takeOutcomes` removes those whose outcome is known.
     var followed: [RequestTicket] = []
     /// Records of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]

@@ -67,11 +67,9 @@ struct ReplayIndex {
     }
   }
 
-  /// Time from `from` to the frame of `place(at:)`.
-  func leadIn(at from: Duration) -> Duration {
-    guard from > .zero, let first = frames.first(where: { $0.skipped == 0 }),
-      let place = place(at: from)
-    else { return .zero }
+  /// Time from `from` to the frame that `place(at:)` has found.
+  func leadIn(of place: Int, after from: Duration) -> Duration {
+    guard from > .zero, let first = frames.first(where: { $0.skipped == 0 }) else { return .zero }
     let time = frames[place].captured.clampedDifference(first.captured)
     return .nanoseconds(time.clampedDifference(from.nanosecondCount))
   }

@@ -83,7 +83,7 @@ public final class ReplaySource: Source {
     let last = index.frames[index.frames.count - 1]
     description.frameCount = Int(clamping: last.number - first.number &+ max(last.skipped, 1))
     description.note = note(index)
-    description.leadIn = index.leadIn(at: settings.from)
+    description.leadIn = index.leadIn(of: begin, after: settings.from)
     return description
   }
 
