@@ -8,7 +8,7 @@ import pytest
 
 from conftest import wait_until, wait_until_holds
 from program import SPROCKET, read_summary
-from test_microphones import (LIMIT, MICROPHONE, NUMBERS, PAIRS, cards, made_up, options,
+from test_microphones import (LIMIT, MICROPHONE, NUMBERS, PAIRS, PIECES, cards, made_up, options,
                               playing_again_and_again, unplugged, without_fourth_byte)
 
 
@@ -25,7 +25,7 @@ def stop(process):
 @pytest.mark.costly
 @pytest.mark.parametrize("format, rate, channels", PAIRS, ids=str)
 def test_a_file_has_bit_for_bit_what_arecord_has(format, rate, channels, tmp_path):
-    path, data = made_up(tmp_path, format, channels, rate // 16)
+    path, data = made_up(tmp_path, format, channels, rate // PIECES)
     sound = (format, rate, channels)
     kept = without_fourth_byte(data) if format == "S24_LE" else data
     ours, theirs = tmp_path / "ours.partial.wav", tmp_path / "theirs.raw"

@@ -99,7 +99,7 @@ private func checkMovie(of times: [Int64], in container: MovieContainer, _ image
 }
 
 private func time(_ time: Int64, from first: Int64) -> String {
-  "\(Double(time.clampedDifference(first)) / 1e9) s after the first"
+  "\((Double(time) - Double(first)) / 1e9) s after the first"
 }
 
 private final class MemoryOutput: MuxerOutput {
