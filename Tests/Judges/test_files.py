@@ -706,8 +706,39 @@ def test_movies_among_photographs_are_named(tmp_path, ordinary):
     folder.mkdir()
     PIL.Image.new("RGB", (64, 48), "grey").save(folder / "1.jpg")
     shutil.copy(ordinary, folder / "clip.mp4")
-    result = sprocket("export", folder, tmp_path / "film.mp4")
-    assert "1 movie in" in result.errors and "left out" in result.errors
+    (folder / "readme.txt").write_text("x")
+    for given in [folder, f"{folder}/*"]:
+        result = sprocket("export", given, tmp_path / "film.mp4", "--overwrite")
+        assert f"left out of {given}" in result.errors and "2 files" in result.errors
+        assert int(streams(tmp_path / "film.mp4")["video"]["nb_read_frames"]) == 1
+        run = sprocket("run", "--source", f"file:{given}", "--null")
+        assert f"left out of {given}" in run.errors and "2 files" in run.errors
+
+
+def test_a_pattern_of_movies_is_a_batch(tmp_path, ordinary):
+    """As the shell would have it; not a film of their first pictures."""
+    for name in ["a.mp4", "b.mp4"]:
+        shutil.copy(ordinary, tmp_path / name)
+    (tmp_path / "out").mkdir()
+    sprocket("export", f"{tmp_path}/*.mp4", tmp_path / "out")
+    for name in ["a.mp4", "b.mp4"]:
+        assert len(times(tmp_path / "out" / name)) == len(times(ordinary))
+    result = sprocket("run", "--source", f"file:{tmp_path}/*.mp4", "--null", check=False)
+    assert result.returncode and "matches movies or sound, and no pictures" in one_sentence(result.errors)
+
+
+def test_one_of_several_films_is_exported(tmp_path):
+    both = tmp_path / "both.mkv"
+    films = [word for size in ("64x48", "32x48")
+             for word in ("-f", "lavfi", "-i", f"color=white:s={size}:r=10:d=1")]
+    subprocess.run(["ffmpeg", "-v", "error", *films, "-map", "0", "-map", "1", both], check=True)
+    for number, width in [(0, 64), (1, 32)]:
+        sprocket("export", both, tmp_path / f"{number}.mp4", "--stream", number)
+        assert streams(tmp_path / f"{number}.mp4")["video"]["width"] == width
+    for more in [["--stream", 7], ["--stream", "left"], ["--stream", 1, "--copy"]]:
+        result = sprocket("export", both, tmp_path / "none.mp4", *more, check=False)
+        assert result.returncode and "stream" in one_sentence(result.errors)
+        assert not (tmp_path / "none.mp4").exists()
 
 
 def test_a_movie_that_is_shown_turned_says_so(tmp_path, ordinary):

@@ -512,6 +512,28 @@ def test_what_a_long_script_cannot_have_is_told(tmp_path):
     assert over.returncode == 1 and (int(line), int(left)) == (51, 150)
 
 
+def test_photographs_that_are_too_few_or_begin_later_are_told(tmp_path):
+    script, photos, summary = tmp_path / "script", tmp_path / "photos", tmp_path / "summary.json"
+
+    def ran(*asked):
+        script.write_text("\n".join(json.dumps({"request": "photo", "frames": frames, "at_frame": frame})
+                                    for frame, frames in asked))
+        result = sprocket("run", *SCENE, "--frames", "40", "--stills", photos, "--on-demand", "--script",
+                          script, "--overwrite", "--summary", summary, check=False)
+        said = read_summary(summary)
+        assert len(said["errors"]) == result.returncode
+        return result, [record["frames"].get("delivered", 0) for record in said["recordings"]]
+
+    result, counts = ran((10, 5), (20, 5))
+    assert result.returncode == 0 and counts == [5, 5] and "begins at frame" not in result.errors
+    result, counts = ran((10, 5), (12, 5))
+    assert result.returncode == 0 and counts == [5, 5]
+    assert "recording 2 begins at frame 15, and not at 12" in result.errors
+    result, counts = ran((38, 5), (39, 5))
+    assert result.returncode == 1 and counts == [2, 0]
+    assert "recording 1 had 2 of its 5 frames, and 1 more have too few" in result.errors
+
+
 def test_a_scripts_request_that_its_sink_refuses_is_an_error(tmp_path):
     script, summary = tmp_path / "script", tmp_path / "summary.json"
 

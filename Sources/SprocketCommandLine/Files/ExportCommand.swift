@@ -82,7 +82,8 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Of a dump of several sources, the one that is exported.", valueName: "name"))
+      "Of a dump of several sources the one that is exported; of a file of several films its number, as "
+        + "ffprobe counts.", valueName: "name | number"))
   var stream: String?
 
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
@@ -111,6 +112,9 @@ struct ExportCommand: ParsableCommand {
     }
     if copy, let option = changes.first(where: \.isGiven)?.option {
       throw ValidationError("\(option) changes pictures or sound, which --copy leaves as they are")
+    }
+    if copy, stream != nil {
+      throw ValidationError("--copy takes all that a file has; leave out --stream")
     }
   }
 
@@ -141,6 +145,12 @@ struct ExportCommand: ParsableCommand {
   private func export(
     _ job: Job, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    if FileSource.isNamedPicture(job.output) {
+      throw RunError(
+        .usage,
+        "export writes movies (.mp4, .mov, .mkv) and sound (.wav, .flac), and \(job.output) is a picture; "
+          + "for pictures: \(programName) run --source file:\(job.input) --stills FOLDER")
+    }
     if SoundSink.isAlone(job.output) {
       return try RunCommand.parse(try soundArguments(job)).makeWhole(
         job.output, registry, invocation, &signals)
@@ -200,7 +210,7 @@ struct ExportCommand: ParsableCommand {
     guard let option = copy ? "--copy" : audio != nil ? "--audio" : pictures else {
       var microphone = "\(job.isDump ? "replay" : "file"):\(job.input)"
       if let from { microphone += ",from=\(from.settingText)" }
-      if let stream, job.isDump { microphone += ",stream=\(stream)" }
+      if let stream { microphone += ",stream=\(stream)" }
       var all = ["--source", "none", "--microphone", microphone, "--sound=\(job.output)"]
       all += length.map { ["--duration", $0.settingText] } ?? []
       if overwrite { all.append("--overwrite") }
@@ -218,10 +228,16 @@ struct ExportCommand: ParsableCommand {
   /// The same for `run`.
   func arguments(_ job: Job) throws(RunError) -> [String] {
     var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
-    if let stream, job.isDump { all += ["--source-set", "stream=\(stream)"] }
     let codec = codec ?? "h264"
     let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
     let isPictures = job.isPictures
+    if let stream {
+      if isPictures {
+        throw RunError(
+          .usage, "\(job.input) names pictures, each of which is whole; leave out --stream")
+      }
+      all += ["--source-set", "stream=\(stream)"]
+    }
     let isMovie = !job.isDump && !isPictures && job.input != "-"
     let tracks = isMovie ? try MovieCopy.tracks(of: job.input) : []
     let kinds = Set(tracks.filter(\.isReadable).map(\.kind))
@@ -256,36 +272,6 @@ struct ExportCommand: ParsableCommand {
     if brief { all.append("--brief") }
     if verify { all.append("--verify") }
     return all
-  }
-
-  /// What the user should know before.
-  private func notes(_ job: Job, _ tracks: [MovieContents.Track]) -> [String] {
-    var notes: [String] = []
-    if tracks.contains(where: { $0.kind == "reports" }) {
-      notes.append("the reports of \(job.input) are left out: --copy keeps them")
-    }
-    if let sound = tracks.first(where: { $0.kind == "audio" }),
-      !tracks.contains(where: { $0.kind == "audio" && $0.isReadable })
-    {
-      notes.append("the sound of \(job.input) is left out: its codec \(sound.codec) is not read")
-    }
-    let isShaped = crop != nil || aspect != nil || scale != nil
-    if let video = tracks.first(where: { $0.kind == "video" }), video.orientation != 1, isShaped,
-      !upright
-    {
-      notes.append(
-        "\(job.input) is shown turned or mirrored, and --crop, --aspect and --scale are about the picture as "
-          + "it lies; add --upright for the picture as it is shown")
-    }
-    if job.isPictures, PartialFile.isFolder(job.input) {
-      let others = MediaFolder.files(in: job.input).filter(isExported).count
-      if others > 0 {
-        notes.append(
-          "\(others) movie\(others == 1 ? "" : "s") in \(job.input) are left out: the film is of its "
-            + "pictures; export them by name")
-      }
-    }
-    return notes
   }
 }
 

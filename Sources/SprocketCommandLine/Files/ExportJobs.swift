@@ -17,8 +17,8 @@ extension ExportCommand {
       let isBatch = target.hasSuffix("/") || PartialFile.isFolder(target)
       var inputs: [String] = []
       for input in paths.dropLast() {
-        let isMovies = PartialFile.isFolder(input) && !FileSource.namesPictures(input)
-        let movies = isMovies ? MediaFolder.files(in: input).filter(isExported) : []
+        let isPictures = FileSource.namesPictures(input)
+        let movies = isPictures ? [] : MediaFolder.files(in: input).filter(isExported)
         inputs += movies.isEmpty ? [input] : movies
       }
       guard inputs.count > 1 || isBatch else {
@@ -47,12 +47,32 @@ extension ExportCommand {
     }
   }
 
+  /// What the user should know before.
+  func notes(_ job: Job, _ tracks: [MovieContents.Track]) -> [String] {
+    var notes: [String] = []
+    if tracks.contains(where: { $0.kind == "reports" }) {
+      notes.append("the reports of \(job.input) are left out: --copy keeps them")
+    }
+    if let sound = tracks.first(where: { $0.kind == "audio" }),
+      !tracks.contains(where: { $0.kind == "audio" && $0.isReadable })
+    {
+      notes.append("the sound of \(job.input) is left out: its codec \(sound.codec) is not read")
+    }
+    let isShaped = crop != nil || aspect != nil || scale != nil
+    if let video = tracks.first(where: { $0.kind == "video" }), video.orientation != 1, isShaped,
+      !upright
+    {
+      notes.append(
+        "\(job.input) is shown turned or mirrored, and --crop, --aspect and --scale are about the picture as "
+          + "it lies; add --upright for the picture as it is shown")
+    }
+    return notes
+  }
+
   /// Whether a file that a folder contains is exported. Files of sound alone are not; with `--copy`, dumps
   /// are not either.
   func isExported(_ path: String) -> Bool {
-    let name = path.lowercased()
-    return !MediaFolder.soundEndings.contains { name.hasSuffix($0) }
-      && !(copy && name.hasSuffix(".mcap"))
+    !FileSource.isNamedSound(path) && !(copy && path.lowercased().hasSuffix(".mcap"))
   }
 
   /// Throws if a job would overwrite an input or an output of another job, under its final or partial name.
@@ -82,24 +102,16 @@ extension ExportCommand {
 
 /// The files of a folder that Sprocket can read.
 enum MediaFolder {
-  /// Paths of the movies, dumps and files of sound in a folder, sorted by name. With `isAll` also of its
-  /// pictures, and of partial files (`NAME.partial.EXT`).
+  /// Paths of the movies, dumps and files of sound in a folder or of a pattern, sorted by name. With `isAll`
+  /// also of pictures, and of partial files (`NAME.partial.EXT`).
   static func files(in folder: String, isAll: Bool = false) -> [String] {
     let path = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
     return FileSource.files(in: path).filter { file in
-      let lower = file.lowercased()
-      return endings.contains {
-        lower.hasSuffix($0) && (isAll || !lower.hasSuffix(".partial" + $0))
-      }
+      let isPartial = file.lowercased().split(separator: ".").dropLast().last == "partial"
+      return FileSource.isNamedMedia(file) && (isAll || !isPartial)
         || isAll && FileSource.isNamedPicture(file)
     }
   }
-
-  private static let endings =
-    soundEndings + [
-      ".mov", ".mp4", ".m4v", ".mkv", ".webm", ".avi", ".mcap", ".ts", ".mts", ".mpg", ".mjpeg",
-    ]
-  static let soundEndings = [".wav", ".flac", ".m4a", ".mp3", ".ogg", ".opus"]
 }
 
 extension RunCommand {

@@ -2,6 +2,27 @@ internal import SprocketCore
 
 // Limits at which a recording ends, or goes on in its next file.
 extension SinkRecorder {
+  /// Tells that a recording begins later than it was asked to, because another one took the frames.
+  func tellMoved(_ job: Job, to number: UInt64, behind other: Job) {
+    guard let asked = job.askedFrame, asked < number else { return }
+    shared.note(
+      "\(recorder.name): recording \(job.record.id) begins at frame \(number), and not at \(asked) as asked: "
+        + "recording \(other.record.id) took the frames before")
+  }
+
+  /// Tells that the run has ended before recordings had the number of frames that was asked for. It is an
+  /// error unless the user has ended the run.
+  func tellShort() {
+    let short = jobs.filter { $0.written < $0.frames ?? 0 }
+    guard let job = short.first, let frames = job.frames else { return }
+    let others = short.count > 1 ? ", and \(short.count - 1) more have too few" : ""
+    let sentence =
+      "\(recorder.name): the run ended when recording \(job.record.id) had \(job.written) of its "
+      + "\(frames) frames\(others)"
+    if shared.isStopping { return shared.note(sentence) }
+    shared.fail(RunError(.failed, sentence + "; ask earlier, or let the run be longer"))
+  }
+
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
     if isDiskFull(job, record) { return .disk }
     guard let first = firstCaptured else { return nil }

@@ -152,6 +152,7 @@ final class SinkRecorder: @unchecked Sendable {
     let failed = shared.sourceHasFailed.load(ordering: .acquiring)
     let reason = reason ?? (failed ? .device : .end)
     writeKept()
+    if reason == .end { tellShort() }
     while !jobs.isEmpty { end(0, reason, at: number) }
     // A recording may have been asked for because of one of the kept frames, too late to begin.
     if history?.oldest != nil {
@@ -224,7 +225,10 @@ final class SinkRecorder: @unchecked Sendable {
     let unused = list.noteEnd(id, sink: state.id, reason)
     give(job, reason, at: number)
     for job in unused { drop(job, reason, at: number) }
-    if index == 0, let next = jobs.first { start(next, at: number) }
+    if index == 0, let next = jobs.first {
+      tellMoved(next, to: number, behind: job)
+      start(next, at: number)
+    }
   }
 
   /// Continues the recording under way in a file that the sink makes. Returns false if there is no place.

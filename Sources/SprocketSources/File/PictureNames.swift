@@ -10,6 +10,8 @@ struct PictureNames: Equatable {
   }
 
   var entries: [Entry]
+  /// Files in the same folder, or of the same pattern, that are no pictures by their names.
+  var leftOut = 0
 
   /// Endings of pictures' files, in lower case. A file of another name may be one, too, if it is named.
   static let endings: Set<String> = [
@@ -23,7 +25,8 @@ struct PictureNames: Equatable {
   init?(_ text: String) throws(RunError) {
     let kind = fileKind(text)
     if kind == .folder {
-      let found = namesMatching(escaped(text) + "/*").filter { Self.isPicture($0) }
+      let all = namesMatching(escaped(text) + "/*").filter { fileKind($0).holdsBytes }
+      let found = all.filter(Self.isPicture)
       guard !found.isEmpty else {
         throw RunError(
           .usage,
@@ -32,20 +35,15 @@ struct PictureNames: Equatable {
           change: .source)
       }
       self.init(inOrder: found)
+      leftOut = all.count - found.count
     } else if kind.holdsBytes {
       // A GIF has times of its own.
-      guard Self.isPicture(text), Self.ending(of: text) != "gif" else { return nil }
+      guard Self.isPicture(text), ending(of: text) != "gif" else { return nil }
       self.init(inOrder: [text])
     } else if let pattern = NumberPattern(text) {
       try self.init(pattern, text)
     } else if text.contains(where: { "*?[".contains($0) }) {
-      let found = namesMatching(text).filter { fileKind($0).holdsBytes }
-      guard !found.isEmpty else {
-        throw RunError(
-          .usage, "no file matches \(text); check the spelling, and quote it for the shell",
-          change: .source)
-      }
-      self.init(inOrder: found)
+      try self.init(matching: text)
     } else {
       return nil
     }
@@ -53,6 +51,25 @@ struct PictureNames: Equatable {
 
   private init(inOrder paths: [String]) {
     entries = inOrder(paths).enumerated().map { Entry(path: $1, place: UInt64($0)) }
+  }
+
+  /// Pictures by their names, or else all but movies, dumps and sound.
+  private init(matching text: String) throws(RunError) {
+    let all = namesMatching(text).filter { fileKind($0).holdsBytes }
+    guard !all.isEmpty else {
+      throw RunError(
+        .usage, "no file matches \(text); check the spelling, and quote it for the shell",
+        change: .source)
+    }
+    let named = all.filter(Self.isPicture)
+    let found = named.isEmpty ? all.filter { !FileSource.isNamedMedia($0) } : named
+    guard !found.isEmpty else {
+      throw RunError(
+        .usage, "\(text) matches movies or sound, and no pictures; name one of them alone",
+        change: .source)
+    }
+    self.init(inOrder: found)
+    leftOut = all.count - found.count
   }
 
   private init(_ pattern: NumberPattern, _ text: String) throws(RunError) {
@@ -76,14 +93,12 @@ struct PictureNames: Equatable {
   /// Whether the name is that of a TIFF.
   static func namesTIFF(_ path: String) -> Bool { ["tif", "tiff"].contains(ending(of: path)) }
 
-  private static func isPicture(_ path: String) -> Bool {
-    fileKind(path).holdsBytes && endings.contains(ending(of: path))
-  }
+  private static func isPicture(_ path: String) -> Bool { endings.contains(ending(of: path)) }
+}
 
-  /// What follows the last dot, in lower case; empty without a dot.
-  static func ending(of path: String) -> String {
-    path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
-  }
+/// What follows the last dot, in lower case; empty without a dot.
+private func ending(of path: String) -> String {
+  path.lastIndex(of: ".").map { path[path.index(after: $0)...].lowercased() } ?? ""
 }
 
 /// A name with a number in it: `Z-%03d.png`.
@@ -123,12 +138,31 @@ struct NumberPattern: Equatable {
 extension FileSource {
   /// Whether the name of a file ends as those of pictures do, a GIF and a DNG among them.
   package static func isNamedPicture(_ path: String) -> Bool {
-    PictureNames.endings.contains(PictureNames.ending(of: path))
+    PictureNames.endings.contains(ending(of: path))
   }
 
-  /// Paths of the files in a folder, sorted by name, without hidden files.
-  package static func files(in folder: String) -> [String] {
-    inOrder(namesMatching(escaped(folder) + "/*").filter { fileKind($0).holdsBytes })
+  /// Whether the name of a file ends as those of movies, dumps and sound do.
+  package static func isNamedMedia(_ path: String) -> Bool {
+    isNamedSound(path) || filmEndings.contains(ending(of: path))
+  }
+
+  /// Whether the name of a file ends as those of sound alone do.
+  package static func isNamedSound(_ path: String) -> Bool {
+    soundEndings.contains(ending(of: path))
+  }
+
+  private static let filmEndings: Set<String> = [
+    "avi", "m4v", "mcap", "mjpeg", "mkv", "mov", "mp4", "mpg", "mts", "ts", "webm",
+  ]
+  private static let soundEndings: Set<String> = ["flac", "m4a", "mp3", "ogg", "opus", "wav"]
+
+  /// Paths of the files in a folder, or of those that match a pattern, sorted by name, without hidden files;
+  /// none where `text` is the name of a file.
+  package static func files(in text: String) -> [String] {
+    let kind = fileKind(text)
+    let pattern = kind == .folder ? escaped(text) + "/*" : text
+    guard !kind.holdsBytes else { return [] }
+    return inOrder(namesMatching(pattern).filter { fileKind($0).holdsBytes })
   }
 }
 

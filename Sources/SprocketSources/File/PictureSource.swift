@@ -30,6 +30,7 @@ public final class PictureSource: Source {
 
   /// What was given, for messages.
   private let name: String
+  private let leftOut: Int
   private let settings: FileSettings
   let rate: FrameRate
   private var entries: [PictureNames.Entry]
@@ -65,7 +66,7 @@ public final class PictureSource: Source {
   private static let toldFaults = 5
 
   init(_ names: PictureNames, name: String, _ settings: FileSettings) {
-    (entries, self.name, self.settings) = (names.entries, name, settings)
+    (entries, leftOut, self.name, self.settings) = (names.entries, names.leftOut, name, settings)
     rate = settings.rate ?? Self.usualRate
   }
 
@@ -257,7 +258,10 @@ public final class PictureSource: Source {
   }
 
   public var notes: [String] {
-    faults + (faultCount > faults.count ? ["\(faultCount) files of \(name) are damaged"] : [])
+    let others =
+      "left out of \(name), because their names are not those of pictures: \(leftOut) files"
+    let damaged = "\(faultCount) files of \(name) are damaged"
+    return (leftOut > 0 ? [others] : []) + faults + (faultCount > faults.count ? [damaged] : [])
   }
 
   public func interrupt() { interruption.set() }
