@@ -126,7 +126,8 @@ PIECES = 64
 @contextlib.contextmanager
 def playing_again_and_again(path, *sound):
     """A player that is on before anybody listens, so that the driver offers its format alone."""
-    command = f"while cat {f'{path} ' * PIECES}; do :; done | aplay {' '.join(options(*sound))} -D {PLAYER.format(0)}"
+    player = " ".join(["aplay", *options(*sound), "-D", PLAYER.format(0)])
+    command = f"while cat {f'{path} ' * PIECES}; do :; done | {player}"
     with subprocess.Popen(["sh", "-c", command], stderr=subprocess.DEVNULL, start_new_session=True) as loop:
         try:
             wait_until(lambda: "RUNNING" in status("pcm0p", 0))
