@@ -8,23 +8,39 @@ import threading
 import pytest
 
 from program import sprocket
+from test_times import pictures
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGE = """<!doctype html><body><video id="v" muted></video><script>
 const video = document.getElementById("v");
 function tell() {
   const quality = video.getVideoPlaybackQuality();
-  fetch("http://127.0.0.1:PORT/", {method: "POST", mode: "no-cors", body: JSON.stringify({
+  say({
     frames: quality.totalVideoFrames, duration: video.duration, width: video.videoWidth,
     height: video.videoHeight, error: video.error && video.error.message,
-    sound: video.webkitAudioDecodedByteCount})});
+    sound: video.webkitAudioDecodedByteCount});
 }
-video.onended = tell; video.onerror = tell; video.src = "FILE"; video.play();
+function say(what) {
+  fetch("http://127.0.0.1:PORT/", {method: "POST", mode: "no-cors", body: JSON.stringify(what)});
+}
+video.onerror = tell;
+SCRIPT
+video.src = "FILE";
 </script>"""
+PLAY = "video.onended = tell; video.autoplay = true;"
+SEEK = """
+const times = TIMES, shown = [];
+function seek() {
+  if (shown.length == times.length) { say({shown: shown, duration: video.duration}); return; }
+  video.requestVideoFrameCallback((now, frame) => { shown.push(frame.mediaTime); seek(); });
+  video.currentTime = times[shown.length];
+}
+video.onloadeddata = seek;
+"""
 
 
-def played(path, patience=60):
-    """Plays a file to its end; what the page tells."""
+def told(path, script, patience=60):
+    """What the page tells of a file, to which `script` does something."""
     found, came = [], threading.Event()
 
     class Ear(http.server.BaseHTTPRequestHandler):
@@ -40,7 +56,8 @@ def played(path, patience=60):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ear) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = path.with_suffix(".html")
-        page.write_text(PAGE.replace("PORT", str(server.server_port)).replace("FILE", path.name))
+        page.write_text(PAGE.replace("PORT", str(server.server_port)).replace("FILE", path.name)
+                        .replace("SCRIPT", script))
         browser = subprocess.Popen(
             [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--mute-audio",
              "--autoplay-policy=no-user-gesture-required", f"--user-data-dir={path.parent}/profile",
@@ -65,7 +82,27 @@ def test_a_browser_plays_every_picture(tmp_path, ending, codec, sound):
     path = tmp_path / f"a.{ending}"
     sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--size", "320x180", "--frames", 60,
              "--microphone", "scene", "--movie", path, "--codec", codec, "--audio-codec", sound, "--quiet")
-    found = played(path)
+    found = told(path, PLAY)
     assert found["error"] is None and found["frames"] == 60
     assert (found["width"], found["height"]) == (320, 180) and abs(found["duration"] - 2) < 0.03
     assert found["sound"] > 0
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not BROWSER, reason="chromium is not installed")
+@pytest.mark.parametrize("gap", [11, 3600, 14 * 3600])
+@pytest.mark.parametrize("options", [[], ["--copy"]], ids=["encoded", "copied"])
+def test_a_browser_seeks_behind_a_gap(tmp_path, options, gap):
+    source = pictures(tmp_path / "in.mkv", 30, f"TS+1000*{gap}*gte(N,10)")
+    film = tmp_path / "film.mp4"
+    sprocket("export", source, film, "--quiet")
+    if options:
+        film, encoded = tmp_path / "copy.mp4", film
+        sprocket("export", encoded, film, "--quiet", *options)
+    numbers = [12, 3, 10, 29, 9, 20]
+    times = [number / 25 + (gap if number >= 10 else 0) for number in numbers]
+    # Half a frame later each, and once in the middle of the gap, where the picture before it stands.
+    asked = [time + 0.02 for time in times] + [gap / 2]
+    found = told(film, SEEK.replace("TIMES", json.dumps(asked)))
+    assert found["shown"] == pytest.approx(times + [9 / 25], abs=0.001)
+    assert found["duration"] == pytest.approx(gap + 1.2, abs=0.05)
