@@ -14,7 +14,7 @@ import sprocket
 
 
 def draw(frame):
-    picture = frame.copy().image  # What is drawn on is a copy.
+    picture = frame.image
     words = [f"frame {frame.number}, {frame.missed} missed"]
     for stage, report in frame.reports.items():
         words += [f"{stage}.{name} {value:.3g}" for name, value in report.items() if isinstance(value, float)]
@@ -27,10 +27,7 @@ def main(name, count):
     has_display = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     with sprocket.connect(name, wait=10) as frames:
         for frame in frames:
-            try:
-                picture = draw(frame)
-            except sprocket.Overwritten:
-                continue
+            picture = draw(frame)
             if has_display:
                 cv2.imshow(name, picture)
                 if cv2.waitKey(1) == ord("q"):

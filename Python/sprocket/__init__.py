@@ -3,7 +3,7 @@
     import sprocket
 
     for frame in sprocket.run("file:clip.mov", tensor=(640, 640)):
-        detect(frame.tensor)                # float32, 1 x 3 x 640 x 640, 0 to 1, not copied
+        detect(frame.tensor)                # float32, 1 x 3 x 640 x 640, 0 to 1
 
     with sprocket.connect("cam") as frames: # sprocket run --share cam
         for frame in frames:                # the newest one
@@ -13,8 +13,8 @@ from ._batch import batch
 from ._connect import connect
 from ._control import Control
 from ._dump import Dump, DumpFrame
-from ._errors import (Error, NoSuchFile, NoSuchItem, NoSuchShare, Overwritten, ProgramNotFound, Refused,
-                      RunError, ShareRefused, Timeout, WriterGone)
+from ._errors import (Error, NoSuchFile, NoSuchItem, NoSuchShare, ProgramNotFound, Refused, RunError,
+                      ShareRefused, Timeout, WriterGone)
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import program
@@ -24,6 +24,5 @@ from ._table import Table, reports
 
 __version__ = "0.1.0"
 __all__ = ["Batch", "Control", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchFile", "NoSuchItem",
-           "NoSuchShare", "Overwritten", "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused",
-           "Stream", "Table", "Timeout", "WriterGone",
-           "batch", "connect", "program", "reports", "run"]
+           "NoSuchShare", "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused", "Stream",
+           "Table", "Timeout", "WriterGone", "batch", "connect", "program", "reports", "run"]

@@ -32,10 +32,10 @@ def batch(paths: Paths, function: Optional[Callable[[Run[Frame]], Any]] = None, 
           processes: Optional[int] = None, **options: Any) -> Iterator[Tuple[Path, Any]]:
     """Runs the program over files, as many at a time as there are processors, or `processes`.
 
-    Yields `(path, frame)`: frames of one file in order, frames of several files in between as they come. A
-    frame stays as it is until the next step. With a `function`, yields `(path, function(frames))` in the
-    order of `paths`; the function is called with the `Run` of each file, in a process of its own, and has to
-    be one that `pickle` can name: `def` at the top of a module. All else is as in `run`. An error of one file
+    Yields `(path, frame)`: frames of one file in order, frames of several files in between as they come. With
+    a `function`, yields `(path, function(frames))` in the order of `paths`; the function is called with the
+    `Run` of each file, in a process of its own, and has to be one that `pickle` can name: `def` at the top of
+    a module. All else is as in `run`. An error of one file
     (`RunError`) ends all at once, and so does leaving the loop.
 
     Results are those of single runs.
@@ -109,8 +109,7 @@ def _frames(paths: List[Path], count: int, keys: Dict[str, Any]) -> Iterator[Tup
                 path, frames = running[descriptor]
                 frame = next(frames, None)
                 if frame is not None:
-                    with frame:
-                        yield path, frame
+                    yield path, frame
                 else:
                     poll.unregister(descriptor)
                     del running[descriptor]

@@ -64,7 +64,7 @@ class DumpFrame:
         return self.decoded().image
 
     def decoded(self, *, image: Optional[Image] = None, tensor: Optional[Tensor] = None) -> Frame:
-        """The picture as `sprocket.run` makes it, in memory of its own."""
+        """The picture as `sprocket.run` makes it."""
         return self._dump._decoded(self, image, tensor)
 
 
@@ -200,7 +200,7 @@ class Dump(Sequence[DumpFrame]):
             for options in attempts:
                 for found, frame in self.play(image=image, tensor=tensor, **options):
                     if found is wanted:
-                        return frame.copy()
+                        return frame
         raise Error(f"frame {wanted.number} of {self.path} has no picture: it is {wanted.fate}")
 
     def _image(self, source: Dict[str, Any]) -> Optional[bytes]:

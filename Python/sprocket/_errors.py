@@ -42,10 +42,6 @@ class WriterGone(Error):
     """The share ended although its run did not."""
 
 
-class Overwritten(Error):
-    """The frame's memory holds a later frame by now; what was read of it is not to be used."""
-
-
 class Timeout(Error, TimeoutError):
     """No frame came within the time that was given. The next frame can be waited for again."""
 

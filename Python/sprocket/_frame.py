@@ -2,118 +2,55 @@
 from __future__ import annotations
 
 import struct
-from types import TracebackType
-from typing import Any, Callable, Dict, List, Optional, Protocol, Type, TypeVar
+from typing import Any, Dict, List, NoReturn, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _geometry
-from ._errors import Known, Overwritten
+from ._errors import Known
 from ._layout import CLOCKS, FATES, Layout
-from ._memory import Memory
 
 MAGIC = b"SPRKFRM1"
-_Self = TypeVar("_Self", bound="Pixels")
 
 
-class Acknowledging(Protocol):
-    def _acknowledge(self, ticket: int) -> None: ...
-
-
-class Claim:
-    """Which slot of shared memory a frame lies in, and whom to tell when it is done with.
-
-    The stream is held weakly, so that a frame that is kept does not keep a run going.
-    """
-
-    __slots__ = ("every", "memory", "slot", "stream", "ticket")
-
-    def __init__(self, memory: Memory, slot: int, ticket: int,
-                 stream: Callable[[], Optional[Acknowledging]], *, every: bool) -> None:
-        self.every = every
-        self.memory = memory
-        self.slot = slot
-        self.ticket = ticket
-        self.stream = stream
-
-    def check(self) -> None:
-        if not self.memory.holds(self.slot, self.ticket):
-            if self.every:
-                raise Overwritten("the frame was overwritten, because you kept it past the next step or its "
-                                  "`with` block; keep frame.copy()")
-            raise Overwritten("the frame was overwritten while it was read; copy it first (frame.copy()), "
-                              "read it faster, or take every frame")
-
-
-class Pixels:
-    """What frames and batches have in common.
-
-    `tensor` is a read-only view of shared memory, which nothing copied. A stream of the *latest* frames may
-    be overtaken by its writer: use the frame in a `with` block, which raises `Overwritten` at its end if that
-    happened, or take `copy()`. A stream of *every* frame keeps the memory until the next frame is asked for,
-    or until the end of the `with` block.
-    """
-
-    layout: Layout
-    missed: int
-    tensor: npt.NDArray[Any]
-    _claim: Optional[Claim]
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        claim = self._claim
-        if claim is None:
-            return
-        try:
-            if kind is None:
-                claim.check()
-        finally:
-            stream = claim.stream()
-            if stream is not None:
-                stream._acknowledge(claim.ticket)
-
-    def check(self) -> None:
-        """Raises `Overwritten` if the memory holds a later frame by now."""
-        if self._claim is not None:
-            self._claim.check()
-
-    def _copied(self) -> npt.NDArray[Any]:
-        self.check()
-        copied = self.tensor.copy()
-        self.check()
-        return copied
-
-
-class Frame(Pixels):
-    """A frame of a stream.
+class Frame:
+    """A frame of a stream. It is the caller's: later frames do not change it, and it can be written to.
 
     `tensor` has the four axes of `layout.shape`: regions x channels x height x width in the order `nchw`,
     regions x height x width x channels in `nhwc`. Its type is uint8, float16 or float32; bfloat16 is seen as
-    uint16. `missed` is how many frames this reader did not get since the frame before.
+    uint16. `missed` is how many frames this reader did not get since the frame before. `np.asarray(frame)` is
+    the tensor of a share of tensors, and the image of one of pictures.
     """
 
-    def __init__(self, layout: Layout, header: bytes, tensor: npt.NDArray[Any], missed: int,
-                 claim: Optional[Claim]) -> None:
+    def __init__(self, layout: Layout, header: bytes, tensor: npt.NDArray[Any], missed: int) -> None:
         self.layout = layout
         self.missed = missed
         self.tensor = tensor
         self._header = header
-        self._claim = claim
 
     def __repr__(self) -> str:
         return f"<sprocket.Frame {self.number}: {self.tensor.dtype} {list(self.tensor.shape)}>"
 
+    def __array__(self, dtype: Optional[npt.DTypeLike] = None, copy: Optional[bool] = None
+                  ) -> npt.NDArray[Any]:
+        found = self.tensor if self.layout.layout == "tensor" else self.image
+        if copy is False and dtype is not None and found.dtype != dtype:
+            raise ValueError(f"a frame of {found.dtype} cannot become {np.dtype(dtype)} without a copy")
+        array: npt.NDArray[Any] = np.array(found, dtype) if copy else np.asarray(found, dtype)
+        return array
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a frame is not pickled; send frame.tensor or frame.image, and what else you need of "
+                        "it")
+
     def copy(self) -> Frame:
-        """The same frame in memory of its own, which can be written to, and kept. Raises `Overwritten`."""
-        return Frame(self.layout, self._header, self._copied(), self.missed, None)
+        """The same frame in other memory."""
+        return Frame(self.layout, self._header, self.tensor.copy(), self.missed)
 
     @property
     def image(self) -> npt.NDArray[Any]:
-        """A view of the first region as height x width x 3, or height x width where it is gray."""
+        """The first region of `tensor` as height x width x 3, or height x width where it is gray."""
         first = self.tensor[0]
         if self.layout.order == "nchw":
             first = np.moveaxis(first, 0, -1)
@@ -215,35 +152,24 @@ class Frame(Pixels):
                                    matrices[1])
 
 
-class Batch(Pixels):
-    """Frames that lie behind each other.
+class Batch:
+    """Frames that lie behind each other. They are the caller's, and can be written to.
 
     `tensor` has the axes of a frame's; the first counts frames x regions, frame by frame. The last batch of a
     run may have fewer frames. `missed` is how many frames this reader did not get since the batch before.
     """
 
-    def __init__(self, layout: Layout, frames: List[Frame], tensor: npt.NDArray[Any], missed: int,
-                 claim: Optional[Claim]) -> None:
+    def __init__(self, layout: Layout, frames: List[Frame], tensor: npt.NDArray[Any], missed: int) -> None:
         self.layout = layout
         self.frames = frames
         self.tensor = tensor
         self.missed = missed
-        self._claim = claim
 
     def __len__(self) -> int:
         return len(self.frames)
 
     def __repr__(self) -> str:
         return f"<sprocket.Batch of {len(self)}: {self.tensor.dtype} {list(self.tensor.shape)}>"
-
-    def copy(self) -> Batch:
-        """The same batch in memory of its own, which can be written to, and kept. Raises `Overwritten`."""
-        tensor = self._copied()
-        regions = self.layout.shape[0]
-        frames = [Frame(self.layout, frame._header, tensor[index * regions:(index + 1) * regions],
-                        frame.missed, None)
-                  for index, frame in enumerate(self.frames)]
-        return Batch(self.layout, frames, tensor, self.missed, None)
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:

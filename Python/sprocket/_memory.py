@@ -1,4 +1,4 @@
-"""The memory in which a share's frames lie, mapped to be read."""
+"""The memory in which a share's frames lie, mapped to be read, and that of frames that are handed out."""
 from __future__ import annotations
 
 import fcntl
@@ -18,8 +18,47 @@ ENDED, FAILED = 2, 4
 _GET_SEALS, _SEAL_SHRINK = 1034, 2
 
 
+class Pool:
+    """Memory for pixels that are handed out, in pieces of one size.
+
+    A piece is used again when no array that was made of it is left: the kernel clears memory that is new to a
+    process, and that costs more than the copy into it.
+    """
+
+    # Most pieces that are kept for later frames. Larger: a loop that kept many frames at once holds more
+    # memory afterwards.
+    MOST = 4
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._free: List[npt.NDArray[np.uint8]] = []
+
+    def array(self, shape: Tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """An array of the caller's, of any numbers."""
+        try:
+            piece = self._free.pop()
+        except IndexError:
+            piece = np.empty(self._size, np.uint8)
+        return np.asarray(_Loan(self._free, piece, shape, dtype))
+
+
+class _Loan:
+    """Owns a piece of a pool. Arrays that are made of it keep it; it gives the piece back when it dies."""
+
+    def __init__(self, free: List[npt.NDArray[np.uint8]], piece: npt.NDArray[np.uint8],
+                 shape: Tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._free = free
+        self._piece = piece
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str,
+                                    "data": (piece.ctypes.data, False)}
+
+    def __del__(self) -> None:
+        if len(self._free) < Pool.MOST:
+            self._free.append(self._piece)
+
+
 class Memory:
-    """Maps the memory of a layout. Arrays of it keep it mapped for as long as they are there."""
+    """Maps the memory of a layout, for as long as a stream reads it."""
 
     def __init__(self, layout: Layout, descriptor: int) -> None:
         self.layout = layout
@@ -45,9 +84,10 @@ class Memory:
         # Aligned 64-bit words, each of which is read at once.
         self._words = self._bytes[:layout.memory_bytes & ~7].cast("Q")
         shape: Tuple[int, ...] = (layout.batch, *layout.shape)
-        self.pixels: List[npt.NDArray[Any]] = [
+        self._pixels: List[npt.NDArray[Any]] = [
             np.ndarray(shape, layout.dtype, mapped, self._slot_at(slot) + layout.payload_at)
             for slot in range(layout.slots)]
+        self._pool = Pool(layout.batch * layout.payload_bytes)
 
     def _slot_at(self, slot: int) -> int:
         return self.layout.slots_at + slot * self.layout.slot_bytes
@@ -65,6 +105,12 @@ class Memory:
         """Whether the slot still has what the notice of this ticket was about."""
         at = self._slot_at(slot) >> 3
         return self._words[at + 1] == ticket and self._words[at] == ticket
+
+    def copied(self, slot: int, count: int) -> npt.NDArray[Any]:
+        """A copy of the pixels of a slot's first frames, an array of the caller's: frames x regions x ..."""
+        pixels = self._pool.array((count, *self.layout.shape), self.layout.dtype)
+        np.copyto(pixels, self._pixels[slot][:count])
+        return pixels
 
     def header(self, slot: int, index: int) -> bytes:
         """A copy of a frame's header, with its reports."""

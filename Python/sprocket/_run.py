@@ -16,6 +16,8 @@ from ._stream import Item, Stream
 
 # Seconds that a run may take to complete its files, and to end where its share has ended before it.
 _FILES_LIMIT, _LOSS_LIMIT = 300, 5
+# Seconds for which a run waits for its loop; a day. Larger: a run that was forgotten stays for longer.
+_PATIENCE = 86_400
 
 Source = Union[str, "os.PathLike[str]"]
 
@@ -45,7 +47,9 @@ class Run(Stream[Item]):
         self._last_moment: Optional[float] = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}"
+            # A loop that pauses, as in a notebook, is waited for.
+            patience = "" if ",patience=" in pixels else f",patience={_PATIENCE}s"
+            share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}{patience}"
             super().__init__(ours, "the run", every=every, batches=batches, timeout=timeout)
             self._child = Child(["run", *arguments, "--share", share, "--summary", "-", "--quiet"],
                                 [theirs.fileno()])
@@ -97,7 +101,8 @@ class Run(Stream[Item]):
     def _finish(self) -> None:
         if not self._is_closed:
             super()._finish()
-            self._child.end()
+            if self._is_own:
+                self._child.end()
 
 
 @overload
@@ -128,7 +133,7 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     - All else is an option of `sprocket run`: `frames=300`, `duration=3` (seconds, or `"500ms"`),
       `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
 
-    A frame stays as it is until the next one is asked for. Errors of the program are raised as `RunError`.
+    Frames are the caller's: `list(run)` keeps them all. Errors of the program are raised as `RunError`.
     """
     pixels = pixel_settings(tensor, image)
     arguments = run_arguments(source, stages, options)

@@ -7,13 +7,14 @@ import select
 import socket
 import struct
 import time
-import weakref
 from collections import deque
 from types import TracebackType
-from typing import Any, Deque, Generic, Iterator, Optional, Tuple, Type, TypeVar, cast
+from typing import Any, Deque, Generic, Iterator, List, Optional, Tuple, Type, TypeVar, cast
+
+import numpy.typing as npt
 
 from ._errors import Error, ShareRefused, Timeout, WriterGone
-from ._frame import MAGIC, Batch, Claim, Frame
+from ._frame import MAGIC, Batch, Frame
 from ._layout import Layout
 from ._memory import ENDED, FAILED, Memory
 
@@ -34,12 +35,13 @@ class Stream(Generic[Item], Iterator[Item]):
 
         with sprocket.connect("cam") as frames:
             for frame in frames:
-                with frame:
-                    detect(frame.tensor)
+                detect(frame.tensor)
 
     `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that were
-    shared since this reader connected. A frame that was handed out and then overwritten is `seen`. One thread
-    at a time may use a stream. A loop over a stream that was closed or has ended raises `Error`.
+    shared since this reader connected. Frames are copied when they are handed out, into memory that is used
+    again when the frame is dropped; the writer then goes on. One thread at a time may use a stream. A process
+    that is forked cannot: it has the frames that it was forked with, and the stream stays the parent's. A
+    loop over a stream that was closed or has ended raises `Error`.
     """
 
     def __init__(self, connection: socket.socket, name: str, *, every: bool, batches: bool,
@@ -57,7 +59,7 @@ class Stream(Generic[Item], Iterator[Item]):
         self._start = 0
         self._noticed = 0
         self._handed = 0
-        self._unacknowledged: Optional[int] = None
+        self._process_id = os.getpid()
         self._rest: Deque[Frame] = deque()
         self._at_end = False
         self._is_closed = False
@@ -107,26 +109,29 @@ class Stream(Generic[Item], Iterator[Item]):
             self.close()
 
     def close(self) -> None:
-        """Disconnects. Frames that were handed out can still be read, where they are not overwritten."""
+        """Disconnects. Frames that were handed out stay as they are."""
         if self._is_closed:
             return
         try:
-            if self._unacknowledged is not None:
-                self._acknowledge(self._unacknowledged)
             # What another layout, which was not looked at, says.
-            for _ in range(_MOST_PACKETS):
+            for _ in range(_MOST_PACKETS if self._is_own else 0):
                 if self._at_end or self._receive(wait=False, deadline=None) is None:
                     break
         except ShareRefused:
             pass
         self._finish()
 
+    @property
+    def _is_own(self) -> bool:
+        """Whether this process opened the stream, and was not forked since."""
+        return os.getpid() == self._process_id
+
     def _finish(self) -> None:
         if self._is_closed:
             return
         self._is_closed = True
         self._rest.clear()
-        if self._memory is not None:
+        if self._memory is not None and self._is_own:
             self._handed = max(self._handed, self._memory.shared)
         self._socket.close()
 
@@ -143,13 +148,8 @@ class Stream(Generic[Item], Iterator[Item]):
 
     def _next_frame(self) -> Frame:
         if not self._rest:
-            self._rest.extend(self._next_batch_frames()[0])
+            self._rest.extend(self._next_frames()[0])
         frame = self._rest.popleft()
-        claim = frame._claim
-        if not self.every and claim is not None and not claim.memory.holds(claim.slot, claim.ticket):
-            # Overtaken between two frames of a batch.
-            self._rest.clear()
-            return self._next_frame()
         position = frame.missed
         frame.missed = position - self._handed
         self._handed = position + 1
@@ -157,47 +157,41 @@ class Stream(Generic[Item], Iterator[Item]):
         return frame
 
     def _next_batch(self) -> Batch:
-        frames, claim = self._next_batch_frames()
-        layout = claim.memory.layout
+        frames, pixels = self._next_frames()
+        layout = frames[0].layout
         first = frames[0].missed
         missed = first - self._handed
         for index, frame in enumerate(frames):
             frame.missed = 0 if index else missed
         self._handed = first + len(frames)
         self.seen += len(frames)
-        tensor = claim.memory.pixels[claim.slot][:len(frames)].reshape(-1, *layout.shape[1:])
-        return Batch(layout, list(frames), tensor, missed, claim)
+        return Batch(layout, frames, pixels.reshape(-1, *layout.shape[1:]), missed)
 
-    def _next_batch_frames(self) -> Tuple[Tuple[Frame, ...], Claim]:
-        """Of the next slot; `missed` of each holds its place among all shared frames."""
-        if self._unacknowledged is not None:
-            self._acknowledge(self._unacknowledged)
+    def _next_frames(self) -> Tuple[List[Frame], npt.NDArray[Any]]:
+        """Copies of the next slot's frames, and of their pixels; `missed` of each holds its place among all
+        shared frames."""
         if self._is_closed:
             raise StopIteration(self._over())
+        if not self._is_own:
+            raise Error(f"{self._name} belongs to the process that opened it; open it in this one")
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         while True:
             memory, slot, count, ticket, shared = self._next_notice(deadline)
-            claim = Claim(memory, slot, ticket, weakref.ref(self), every=self.every)
-            if self.every:
-                self._unacknowledged = ticket
-            frames = tuple(
-                Frame(memory.layout, memory.header(slot, index), memory.pixels[slot][index],
-                      shared - count + index, claim) for index in range(count))
+            pixels = memory.copied(slot, count)
+            headers = [memory.header(slot, index) for index in range(count)]
             if memory.holds(slot, ticket):
-                if any(frame._header[:8] != MAGIC for frame in frames):
+                if any(header[:8] != MAGIC for header in headers):
                     raise self._lie("a frame's header does not begin as one does")
-                return frames, claim
+                if self.every:
+                    self._send(struct.pack("<8sQ", _ACKNOWLEDGEMENT, ticket))
+                return [Frame(memory.layout, header, pixels[index], shared - count + index)
+                        for index, header in enumerate(headers)], pixels
+            # A reader of the latest tries again with the next frame.
             if self.every:
                 # A writer that gave this reader up has said why.
                 while not self._at_end and self._receive(wait=False, deadline=None) is not None:
                     pass
                 raise self._lie("a frame was overwritten before it was acknowledged")
-
-    def _acknowledge(self, ticket: int) -> None:
-        # Frames of one batch that are handed out singly are given back together.
-        if self._unacknowledged == ticket and not self._rest:
-            self._unacknowledged = None
-            self._send(struct.pack("<8sQ", _ACKNOWLEDGEMENT, ticket))
 
     # Packets
 

@@ -27,8 +27,8 @@ class FrameDataset(_Base):
             ...
 
     By default an item is the frame's tensor of regions x channels x height x width without its first axis
-    where that is 1. `transform` is called with each `Frame` instead, and its result is the item; it has to
-    copy what it keeps. The other arguments are those of `sprocket.run`.
+    where that is 1. `transform` is called with each `Frame` instead, and its result is the item. The
+    other arguments are those of `sprocket.run`.
     """
 
     def __init__(self, sources: Iterable[Source], *, transform: Optional[Callable[[Frame], Any]] = None,
@@ -53,8 +53,8 @@ class FrameDataset(_Base):
 
 
 def tensor_of(frame: Frame) -> Any:
-    """A `torch.Tensor` with a copy of the frame. bfloat16 is one in torch, too."""
+    """A `torch.Tensor` of the frame, in the same memory. bfloat16 is one in torch, too."""
     import torch
-    array = frame.copy().tensor
+    array = frame.tensor
     tensor = torch.from_dlpack(array[0] if array.shape[0] == 1 else array)
     return tensor.view(torch.bfloat16) if frame.layout.type == "bf16" else tensor
