@@ -515,23 +515,62 @@ def test_what_a_long_script_cannot_have_is_told(tmp_path):
 def test_photographs_that_are_too_few_or_begin_later_are_told(tmp_path):
     script, photos, summary = tmp_path / "script", tmp_path / "photos", tmp_path / "summary.json"
 
-    def ran(*asked):
-        script.write_text("\n".join(json.dumps({"request": "photo", "frames": frames, "at_frame": frame})
-                                    for frame, frames in asked))
+    def ran(*requests, options=()):
+        script.write_text("\n".join(map(json.dumps, requests)))
         result = sprocket("run", *SCENE, "--frames", "40", "--stills", photos, "--on-demand", "--script",
-                          script, "--overwrite", "--summary", summary, check=False)
+                          script, "--overwrite", "--summary", summary, *options, check=False)
         said = read_summary(summary)
         assert len(said["errors"]) == result.returncode
-        return result, [record["frames"].get("delivered", 0) for record in said["recordings"]]
+        records = said["recordings"]
+        return result.returncode, said, [record["frames"].get("delivered", 0) for record in records]
 
-    result, counts = ran((10, 5), (20, 5))
-    assert result.returncode == 0 and counts == [5, 5] and "begins at frame" not in result.errors
-    result, counts = ran((10, 5), (12, 5))
-    assert result.returncode == 0 and counts == [5, 5]
-    assert "recording 2 begins at frame 15, and not at 12" in result.errors
-    result, counts = ran((38, 5), (39, 5))
-    assert result.returncode == 1 and counts == [2, 0]
-    assert "recording 1 had 2 of its 5 frames, and 1 more have too few" in result.errors
+    def photo(frames, **moment):
+        return {"request": "photo", "frames": frames, **moment}
+
+    code, said, counts = ran(photo(5, at_frame=10), photo(5, at_frame=20))
+    assert code == 0 and counts == [5, 5] and not any("as asked" in note for note in said["notes"])
+    for first, second in [({"at_frame": 12}, {"at_frame": 14}), ({"at_s": 11.5 / 60}, {"at_s": 13.5 / 60})]:
+        code, said, counts = ran(photo(5, **first), photo(5, **second))
+        assert code == 0 and counts == [5, 5]
+        assert any("recording 2 begins at frame 17, and not at 14" in note for note in said["notes"])
+    code, said, counts = ran(*[photo(3, at_frame=index) for index in range(6)])
+    moved = [note for note in said["notes"] if "asked" in note]
+    assert code == 0 and len(moved) == 2 and "4 more recordings began later than asked" in moved[1]
+    code, said, counts = ran(photo(5, at_frame=38), photo(5, at_frame=39))
+    assert code == 1 and counts == [2, 0] and not any("as asked" in note for note in said["notes"])
+    assert "recording 1 had 2 of its 5 frames; others with too few: 1" in said["errors"][0]
+    movie = ["--movie", tmp_path / "{n}.mov", "--split", "0.3s"]
+    code, said, _ = ran({"request": "record", "frames": 35, "at_frame": 10}, options=movie)
+    assert code == 1 and "recording 1 had 30 of its 35 frames" in said["errors"][0]
+
+
+def test_a_clients_recording_that_the_runs_end_cut_short_is_an_error(tmp_path):
+    """Frames come by a pipe, which ends when the requests are there."""
+    film = subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=10", "-frames:v",
+                           "10", "-f", "yuv4mpegpipe", "-pix_fmt", "yuv420p", "-"],
+                          check=True, capture_output=True, timeout=LIMIT).stdout
+    for request, options, sentence in [
+            ({"frames": 100, "at_frame": 4}, ["--pre-roll", "5s"], "recording 1 had 10 of its 100 frames"),
+            ({"frames": 5, "at_frame": 50}, [], "the run ended before the frame of 1 recordings"),
+            ({"at_frame": 50}, [], "the run ended before the frame of 1 recordings")]:
+        process = subprocess.Popen(
+            [SPROCKET, "run", "--source", "file:-", "--movie", tmp_path / "a.mov", "--on-demand", *options,
+             "--control-socket", tmp_path / "control", "--summary", tmp_path / "summary.json", "--overwrite",
+             "--quiet"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            process.stdin.write(film)
+            process.stdin.flush()
+            wait_for(lambda: (tmp_path / "control").exists())
+            with contextlib.closing(Client(tmp_path / "control")) as client:
+                # The last frame waits for what comes after it.
+                wait_for(lambda: client.frames() >= 9)
+                assert client.ask("record", **request)["ok"]
+            process.stdin.close()
+            said = process.stderr.read().decode()
+            assert process.wait(LIMIT) == 1 and sentence in said, said
+        finally:
+            process.kill()
+            process.wait()
 
 
 def test_a_scripts_request_that_its_sink_refuses_is_an_error(tmp_path):

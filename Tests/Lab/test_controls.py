@@ -42,7 +42,8 @@ def test_the_first_camera_is_taken_where_none_is_named(camera, tmp_path):
     with Run(tmp_path, None, "--frames", 5, "--null", source=False) as run:
         run.end()
     assert "vivid" in run.summary["source"]["name"] or CAMERA in run.summary["source"]["name"]
-    assert len(run.buffers()) >= 5
+    # A slow machine misses frames, which count.
+    assert run.buffers()[-1].sequence >= 4
 
 
 def listed_formats(device):

@@ -131,12 +131,12 @@ def capture_session(movie):
     program = pathlib.Path(SPROCKET).with_name("SprocketSessionCost")
     session = subprocess.Popen(
         ["timeout", str(LIMIT), program, "interruptions", listed(PLANES)["identity"], movie],
-        stdout=subprocess.PIPE, text=True)
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert session.stdout.readline() == "running\n"
         yield session
-        assert session.stdout.readline() == "ended true\n"
-        assert session.stdout.read() == "usable true later true balanced true\n"
+        said = session.stdout.read().splitlines()
+        assert said[-2:] == ["ended true", "usable true later true balanced true"], said
         assert session.wait(LIMIT) == 0
     finally:
         session.kill()
@@ -149,6 +149,7 @@ def test_a_capture_session_tells_of_an_unplugged_camera_and_goes_on(camera, tmp_
         try:
             # On a slow machine frames have long stopped when the driver takes the node away.
             assert session.stdout.readline() in ("began deviceDisconnected\n", "began noFrames\n")
+            session.stdin.close()
         finally:
             bind("bind")
 
@@ -168,7 +169,8 @@ def test_a_capture_session_tells_that_another_program_took_the_camera_and_goes_o
             # The session has the old node open, so the new one has another number.
             with held(listed(identity)["node"]):
                 os.kill(program, signal.SIGCONT)
-                assert session.stdout.readline() == "began deviceInUse\n"
+                # On a slow machine frames were missing before.
+                assert "began deviceInUse\n" in iter(session.stdout.readline, "")
     finally:
         bind("unbind")
         bind("bind")

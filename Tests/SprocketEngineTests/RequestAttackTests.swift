@@ -193,7 +193,9 @@ struct RequestAttackTests {
       }
       asker.engine = nil
       let bad = engine.recordingRecords.filter { $0.sink == "movie" && $0.reason == .error }
-      if !bad.isEmpty || !engine.summary.errors.isEmpty { failures += 1 }
+      // The last photographs may be asked for when no frame comes any more.
+      let errors = engine.summary.errors.filter { !$0.description.contains("the run ended when") }
+      if !bad.isEmpty || !errors.isEmpty { failures += 1 }
     }
     expectEqual(failures, 0)
   }

@@ -10,8 +10,12 @@ final class RecordingJob: @unchecked Sendable {
   var record: RecordingRecord
   /// The recording ends after so many frames.
   let frames: UInt64?
+  /// Frames that earlier files of the recording have.
+  var earlierFrames: UInt64 = 0
   /// The frame that was asked for, which may be a past one.
   var askedFrame: UInt64?
+  /// The frame from which its recording is to be, by its stamp; `nil` for further files.
+  var stampedFrame: UInt64?
   var written: UInt64 = 0
   /// `durableCount` of the file when the finisher received it.
   var durable: UInt64 = 0

@@ -43,6 +43,7 @@ extension RecordingList {
     do throws(RunError) {
       let next = try makeFile(
         job.record.id, sink: job.sink, frames: job.frames.map { $0 - job.written })
+      next?.earlierFrames = job.earlierFrames + job.written
       if let next { state.withLock { $0.book.goOn(in: next.order) } }
       return next
     } catch {
@@ -139,15 +140,24 @@ extension RecordingList {
   /// Number of frames that were lost with the sink's files since the last call.
   func takeLost(sink: Int) -> UInt64 { state.withLock { $0.lost.removeValue(forKey: sink) ?? 0 } }
 
-  /// Refuses all later requests. Returns the files that were asked for and have not begun.
-  func close() -> [Job] {
-    let left = state.withLock { state in
+  /// Refuses all later requests. Returns the files that were asked for and have not begun, and the number of
+  /// recordings among them that a client asked for at a later frame.
+  func close() -> (left: [Job], untold: Int) {
+    let found = state.withLock { state in
+      let clients = state.tickets.filter {
+        $0.waits && $0.isLater && $0.holder.most != nil && !$0.holder.isFollowed
+      }
+      let files = Set(clients.flatMap(\.files))
       for ticket in state.tickets { _ = ticket.exchange(for: .isUnmade) }
       state.tickets = []
-      return state.take(state.book.close())
+      let left = state.take(state.book.close())
+      let untold = left.count {
+        !$0.order.part.isFurther && files.contains($0.order.part.file)
+      }
+      return (left, untold)
     }
     port.close()
-    return left
+    return found
   }
 }
 

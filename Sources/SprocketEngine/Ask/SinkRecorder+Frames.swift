@@ -29,7 +29,10 @@ extension SinkRecorder {
     job.written += 1
     job.record.counts[.delivered] += 1
     let mark = FrameMark(record)
-    if job.record.firstFrame == nil { job.record.firstFrame = mark }
+    if job.record.firstFrame == nil {
+      job.record.firstFrame = mark
+      tellMoved(job)
+    }
     if firstCaptured == nil { firstCaptured = record.captured }
     job.record.lastFrame = mark
     stamped.noteWritten(

@@ -2,25 +2,34 @@ internal import SprocketCore
 
 // Limits at which a recording ends, or goes on in its next file.
 extension SinkRecorder {
-  /// Tells that a recording begins later than it was asked to, because another one took the frames.
-  func tellMoved(_ job: Job, to number: UInt64, behind other: Job) {
-    guard let asked = job.askedFrame, asked < number else { return }
+  /// Tells that a recording, of which a frame is written now, was asked for at an earlier frame: another one
+  /// took the frames between. The first one is told at once, the number of others at the end.
+  func tellMoved(_ job: Job) {
+    guard let asked = job.stampedFrame, let begin = job.record.begin, asked < begin else { return }
+    movedCount += 1
+    guard movedCount == 1 else { return }
     shared.note(
-      "\(recorder.name): recording \(job.record.id) begins at frame \(number), and not at \(asked) as asked: "
-        + "recording \(other.record.id) took the frames before")
+      "\(recorder.name): recording \(job.record.id) begins at frame \(begin), and not at \(asked) as asked: "
+        + "another recording took the frames before")
   }
 
-  /// Tells that the run has ended before recordings had the number of frames that was asked for. It is an
-  /// error unless the user has ended the run.
+  /// Tells how many recordings began later than asked, after the first one.
+  func tellOthersMoved() {
+    guard movedCount > 1 else { return }
+    let others = movedCount > 2 ? "\(movedCount - 1) more recordings" : "1 more recording"
+    shared.note("\(recorder.name): \(others) began later than asked, for the same reason")
+    movedCount = 1
+  }
+
+  /// Tells that the run has ended before recordings had the number of frames that was asked for.
   func tellShort() {
     let short = jobs.filter { $0.written < $0.frames ?? 0 }
     guard let job = short.first, let frames = job.frames else { return }
-    let others = short.count > 1 ? ", and \(short.count - 1) more have too few" : ""
-    let sentence =
-      "\(recorder.name): the run ended when recording \(job.record.id) had \(job.written) of its "
-      + "\(frames) frames\(others)"
-    if shared.isStopping { return shared.note(sentence) }
-    shared.fail(RunError(.failed, sentence + "; ask earlier, or let the run be longer"))
+    let others = short.count > 1 ? "; others with too few: \(short.count - 1)" : ""
+    let (written, wanted) = (job.earlierFrames + job.written, job.earlierFrames + frames)
+    shared.tellShort(
+      "\(recorder.name): the run ended when recording \(job.record.id) had \(written) of its \(wanted) "
+        + "frames\(others)")
   }
 
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {

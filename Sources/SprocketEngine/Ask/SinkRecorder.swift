@@ -12,7 +12,8 @@ internal import Synchronization
 ///   file.
 /// - A6: if there is no place for a split's file, the recording goes on in the same file, and a note says
 ///   so.
-/// - A12: an error ends the recording and not the sink. A recording of n frames gets n.
+/// - A12: an error ends the recording and not the sink. A recording of n frames gets n, or the run's end is
+///   an error.
 /// - A14: see `SinkRecorder+PreRoll.swift`.
 ///
 /// Unchecked: used by the sink's thread while it has a job, and by the engine before and after.
@@ -49,6 +50,8 @@ final class SinkRecorder: @unchecked Sendable {
   var waitingSince: Int64?
   /// Frames below this number are `flushed`: a recording ended without waiting for them.
   private(set) var flushedEnd: UInt64 = 0
+  /// Number of recordings that began later than asked, because another one took the frames.
+  var movedCount = 0
   /// Why the sink cannot write the frames of this epoch; `nil` if it can.
   private(set) var suspension: RunError?
 
@@ -98,6 +101,7 @@ final class SinkRecorder: @unchecked Sendable {
     switch kind {
     case .begin:
       guard let job = list.takeFirst(id) else { return }
+      job.stampedFrame = number
       jobs.append(job)
       if jobs.count == 1 { start(job, at: number) }
     case .end:
@@ -160,9 +164,11 @@ final class SinkRecorder: @unchecked Sendable {
         jobs.append(job)
         start(job, at: number)
         writeKept()
+        if reason == .end { tellShort() }
         if !jobs.isEmpty { end(0, reason, at: number) }
       }
     }
+    tellOthersMoved()
     dropHistory()
   }
 
@@ -225,10 +231,7 @@ final class SinkRecorder: @unchecked Sendable {
     let unused = list.noteEnd(id, sink: state.id, reason)
     give(job, reason, at: number)
     for job in unused { drop(job, reason, at: number) }
-    if index == 0, let next = jobs.first {
-      tellMoved(next, to: number, behind: job)
-      start(next, at: number)
-    }
+    if index == 0, let next = jobs.first { start(next, at: number) }
   }
 
   /// Continues the recording under way in a file that the sink makes. Returns false if there is no place.

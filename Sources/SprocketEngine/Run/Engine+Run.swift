@@ -13,7 +13,10 @@ extension Engine {
     shared.changes.close()
     isClosing = true
     onSource(pump) { pump.close() }
-    let unused = recordings.close()
+    let (unused, untold) = recordings.close()
+    if untold > 0 {
+      shared.tellShort("the run ended before the frame of \(untold) recordings that were asked for")
+    }
     finish(upTo: pump.nextNumber)
     awaitLeaving()
     completeFiles(unused)

@@ -81,6 +81,12 @@ final class RunShared: Sendable {
     }
   }
 
+  /// Adds a sentence about recordings that the run's end cut short: an error, unless the user ended the run.
+  func tellShort(_ sentence: String) {
+    if isStopping { return note(sentence) }
+    fail(RunError(.failed, sentence + "; ask earlier, or let the run be longer"))
+  }
+
   /// Most errors, and most remarks, that are kept: the first ones. A run of days may fail to write many
   /// recordings; each has a record of its own. Larger: more of them are told at the run's end.
   private static let keptErrors = 100
