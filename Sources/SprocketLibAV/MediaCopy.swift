@@ -55,6 +55,8 @@ public struct MediaContents: Sendable {
   /// The container, by libavformat's name.
   public var container: String
   public var tracks: [Track]
+  /// Whether the packets have times.
+  public var hasTimes: Bool { !InputFormats.isUntimed(container) }
   /// Why reading ended before the file's end; `nil` if it did not.
   public var failure: MediaError?
   /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.

@@ -192,16 +192,19 @@ struct OpenedMedia: ~Copyable {
     }
     let came = wideNanoseconds(own, of: base)
     let length = unsafe nanoseconds(max(0, packet.pointee.duration), of: base)
-    let passed = unsafe gate.pass(
-      came, length: max(0, length), stream: number, turn: turn(of: stream))
     let ahead = pts == none ? 0 : wideNanoseconds(pts, of: base) - came
     let isFar = abs(ahead) > Int128(TimeGate.longestGap)
+    let passed = unsafe gate.pass(
+      came, length: max(0, length), stream: number, turn: turn(of: stream),
+      ahead: isFar ? 0 : Int64(ahead))
     guard Int128(passed.time) != came || isFar else { return }
+    // Behind a jump the library takes times of display for those of decoding, which then go back.
+    let isKept = passed.verdict != .repaired || isOrdered
     let time = rescaled(passed.time, AVRational(num: 1, den: 1_000_000_000), to: base)
     if dts != none { unsafe packet.pointee.dts = time }
     guard pts != none else { return }
     unsafe packet.pointee.pts =
-      isFar ? time : moved(pts, by: Int128(passed.time) - came, base)
+      isFar ? time : moved(pts, by: isKept ? Int128(passed.time) - came : passed.offset, base)
   }
 
   /// Adds `offset` to a time, and limits the sum to `TimeGate.limit`.

@@ -13,6 +13,10 @@ public struct SoundInfo: Sendable {
   public let format: PCMFormat
   /// As the file's header says; `nil` if unknown.
   public let durationNanoseconds: Int64?
+  /// What the file says of itself, as ``MediaInfo/tags``.
+  public let tags: [String: String]
+  /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.
+  public let missingByteCount: Int64
 }
 
 /// Samples that follow each other in a file.
@@ -81,7 +85,8 @@ public struct SoundReader: ~Copyable {
     info = SoundInfo(
       streamIndex: unsafe Int(stream.index), streams: demuxer.soundStreams,
       codecName: unsafe String(cString: libav.avcodec_get_name(stream.codecpar.pointee.codec_id)!),
-      format: conversion.format, durationNanoseconds: demuxer.durationNanoseconds)
+      format: conversion.format, durationNanoseconds: demuxer.durationNanoseconds,
+      tags: demuxer.tags, missingByteCount: demuxer.missingByteCount())
     clock = SoundClock(
       rate: Int32(conversion.format.rate), tick: unsafe nanoseconds(1, of: stream.time_base))
     self.conversion = conversion

@@ -38,7 +38,10 @@ extension VideoEncoderSettings {
     }
     var own = description.hdr?.settings(of: encoder) ?? []
     switch encoder {
-    case "libx264" where pass > 0: unsafe try set(context, encoder, "stats", statistics)
+    case "libx264":
+      if pass > 0 { unsafe try set(context, encoder, "stats", statistics) }
+      // The library takes it of the frames only when its header, which says it too, is made.
+      if description.display.fieldOrder == .bottomFirst { own.append("bff=1") }
     case "libx265":
       own.append("log-level=none")
       if pass > 0 { own += ["pass=\(pass)", "stats=\(statistics)"] }

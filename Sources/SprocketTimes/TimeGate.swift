@@ -80,6 +80,8 @@ public struct TimeGate: Sendable {
     var output: Int64
     /// Length of the last packet, or the step to it.
     var length: Int64
+    /// When the last picture ends that was shown later than all before it.
+    var shownEnd = Int64.min
   }
 
   private var streams: [Int: Stream] = [:]
@@ -96,15 +98,27 @@ public struct TimeGate: Sendable {
   public init() {}
 
   /// Passes the decode time of the next packet of a stream. `length` is the packet's, 0 where it does not
-  /// say. `turn` is after how long the stream's clock begins again; `nil` if it does not.
+  /// say. `turn` is after how long the stream's clock begins again; `nil` if it does not. `ahead` is how much
+  /// later the packet is shown than decoded, `longestGap` at most.
   public mutating func pass(
-    _ time: Int128, length: Int64 = 0, stream number: Int, turn: Int128? = nil
+    _ time: Int128, length: Int64 = 0, stream number: Int, turn: Int128? = nil, ahead: Int64 = 0
+  ) -> Passed {
+    let passed = pass(time, length, number, turn, ahead)
+    guard var stream = streams[number] else { return passed }
+    let end = Self.bounded(Int128(passed.time) + Int128(ahead) + Int128(stream.length))
+    stream.shownEnd = max(stream.shownEnd, end)
+    streams[number] = stream
+    return passed
+  }
+
+  private mutating func pass(
+    _ time: Int128, _ length: Int64, _ number: Int, _ turn: Int128?, _ ahead: Int64
   ) -> Passed {
     let bound = Int128(turn == nil ? Self.longestGap : Self.longestGapOfWrappingClock)
     guard let newest else {
       let stream = Stream(epoch: 0, offset: 0, input: time, output: .min, length: 0)
       guard abs(time) <= Int128(Self.latestStart) else {
-        return start(time, length, stream, number, from: 0)
+        return start(time, length, stream, number, ahead, from: 0)
       }
       newest = time
       return follow(time, length, stream, number, .kept)
@@ -113,7 +127,7 @@ public struct TimeGate: Sendable {
       // The first packet of another stream.
       var stream = Stream(epoch: epoch, offset: offset, input: time, output: .min, length: 0)
       guard let came = Self.first(time, turn, where: { abs($0 - newest) <= bound }) else {
-        return start(time, length, stream, number, from: newest)
+        return start(time, length, stream, number, ahead, from: newest)
       }
       (stream.turns, stream.input) = (came - time, came)
       return follow(came, length, stream, number, .kept)
@@ -134,7 +148,7 @@ public struct TimeGate: Sendable {
     let reference = stream.epoch == epoch ? max(newest, stream.input) : stream.input
     let legal = (stream.input - Int128(Self.slip))...(reference + bound)
     guard let kept = Self.first(came, turn, where: legal.contains) else {
-      return start(came, length, stream, number, from: stream.input)
+      return start(came, length, stream, number, ahead, from: stream.input)
     }
     stream.turns += kept - came
     return follow(kept, length, stream, number, kept < stream.input ? .repaired : .kept)
@@ -155,12 +169,15 @@ public struct TimeGate: Sendable {
     return stream.offset + stream.turns
   }
 
-  /// Begins an epoch with a packet.
+  /// Begins an epoch with a packet. Its picture is not shown before the end of those of its stream: some
+  /// streams have other times of decoding behind a jump, beside those of display.
   private mutating func start(
-    _ came: Int128, _ length: Int64, _ stream: Stream, _ number: Int, from last: Int128
+    _ came: Int128, _ length: Int64, _ stream: Stream, _ number: Int, _ ahead: Int64,
+    from last: Int128
   ) -> Passed {
     let ends = streams.values.map { min(Self.limit, $0.output + $0.length) }
-    let place = ends.max() ?? 0
+    let shown = stream.shownEnd == .min ? .min : stream.shownEnd - ahead
+    let place = min(Self.limit, max(ends.max() ?? 0, shown))
     epoch += 1
     offset = Int128(place) - came
     newest = came

@@ -35,12 +35,13 @@ function seek() {
   video.requestVideoFrameCallback((now, frame) => { shown.push(frame.mediaTime); seek(); });
   video.currentTime = times[shown.length];
 }
-video.onloadeddata = seek;
+// The first picture is shown without a seek.
+video.requestVideoFrameCallback(seek);
 """
 
 
 def told(path, script, patience=60):
-    """What the page tells of a file, to which `script` does something."""
+    """Opens a file in the browser, runs `script` on it, and returns what the page posts."""
     found, came = [], threading.Event()
 
     class Ear(http.server.BaseHTTPRequestHandler):

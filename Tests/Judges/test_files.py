@@ -705,36 +705,80 @@ def test_movies_among_photographs_are_named(tmp_path, ordinary):
     folder = tmp_path / "camera"
     folder.mkdir()
     PIL.Image.new("RGB", (64, 48), "grey").save(folder / "1.jpg")
-    shutil.copy(ordinary, folder / "clip.mp4")
     (folder / "readme.txt").write_text("x")
     for given in [folder, f"{folder}/*"]:
         result = sprocket("export", given, tmp_path / "film.mp4", "--overwrite")
-        assert f"left out of {given}" in result.errors and "2 files" in result.errors
-        assert int(streams(tmp_path / "film.mp4")["video"]["nb_read_frames"]) == 1
+        assert f"left out of {given}, by the names no pictures: 1 file" in result.errors
+    shutil.copy(ordinary, folder / "clip.mp4")
+    for given in [folder, f"{folder}/*"]:
+        result = sprocket("export", given, tmp_path / "other.mp4", check=False)
+        assert result.returncode == 2 and "has pictures and movies" in one_sentence(result.errors)
         run = sprocket("run", "--source", f"file:{given}", "--null")
-        assert f"left out of {given}" in run.errors and "2 files" in run.errors
+        assert "produced 1 frames" in run.errors and "no pictures: 2 files" in run.errors
+    sprocket("export", f"{folder}/*.jpg", tmp_path / "other.mp4")
+    assert int(streams(tmp_path / "other.mp4")["video"]["nb_read_frames"]) == 1
 
 
 def test_a_pattern_of_movies_is_a_batch(tmp_path, ordinary):
-    """As the shell would have it; not a film of their first pictures."""
-    for name in ["a.mp4", "b.mp4"]:
+    """It is what the shell makes of it; not a film of their first pictures."""
+    for name in ["a1.mp4", "a2.mp4", "partial.mp4"]:
         shutil.copy(ordinary, tmp_path / name)
+    (tmp_path / "a2.txt").write_text("x")
+    (tmp_path / "a3.wmv").write_text("x")
     (tmp_path / "out").mkdir()
-    sprocket("export", f"{tmp_path}/*.mp4", tmp_path / "out")
-    for name in ["a.mp4", "b.mp4"]:
-        assert len(times(tmp_path / "out" / name)) == len(times(ordinary))
-    result = sprocket("run", "--source", f"file:{tmp_path}/*.mp4", "--null", check=False)
-    assert result.returncode and "matches movies or sound, and no pictures" in one_sentence(result.errors)
+    for given, names in [("a*.mp4", {"a1.mp4", "a2.mp4"}), ("*.mp4", {"a1.mp4", "a2.mp4", "partial.mp4"}),
+                         ("a[12].*", {"a1.mp4", "a2.mp4"})]:
+        sprocket("export", given, "out", cwd=tmp_path)
+        assert {path.name for path in (tmp_path / "out").iterdir()} == names
+        for path in (tmp_path / "out").iterdir():
+            assert len(times(path)) == len(times(ordinary))
+            path.unlink()
+    for given in ["a*.mp4", "a*.wmv", "a%d.mp4", "a2.*"]:
+        result = sprocket("run", "--source", f"file:{given}", "--null", cwd=tmp_path, check=False)
+        assert result.returncode and "matches movies or sound, and no pictures" in one_sentence(result.errors)
+    PIL.Image.new("RGB", (64, 48), "grey").save(tmp_path / "1.png")
+    (tmp_path / "b.wav").write_text("x")
+    for given, sentence in [("*.png", "one film, which needs a name"), ("*.wav", "matches nothing that is")]:
+        result = sprocket("export", given, "out/", cwd=tmp_path, check=False)
+        assert result.returncode and sentence in one_sentence(result.errors)
+
+
+def test_a_rate_is_that_of_a_stream_without_times(tmp_path):
+    film = tmp_path / "in.mjpeg"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=10:d=1", "-c:v",
+                    "mjpeg", film], check=True)
+    result = sprocket("export", film, tmp_path / "out.mp4", "--rate", 10)
+    assert times(tmp_path / "out.mp4") == pytest.approx([index / 10 for index in range(10)], abs=0.001)
+    assert "left out" not in result.errors and "assumed" not in result.errors
+
+
+def test_tags_of_sound_are_kept_and_a_cut_is_told(tmp_path):
+    tags = {"title": "Aria", "artist": "Bird", "date": "2024"}
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=2:r=48000",
+                    *[word for name, value in tags.items() for word in ("-metadata", f"{name}={value}")],
+                    tmp_path / "in.flac"], check=True)
+    for name in ["out.flac", "out.wav", "plain.wav"]:
+        sprocket("export", tmp_path / ("out.wav" if name == "plain.wav" else "in.flac"), tmp_path / name)
+        found = probe(tmp_path / name, "-show_format")["format"]["tags"]
+        found = {key.lower(): value for key, value in found.items()}
+        assert {key: found.get(key) for key in tags} == tags
+    whole = (tmp_path / "out.wav").read_bytes()
+    (tmp_path / "cut.wav").write_bytes(whole[:len(whole) // 2])
+    result = sprocket("export", tmp_path / "cut.wav", tmp_path / "cut.flac")
+    assert re.search(r"cut.wav is cut off: \d+ bytes are missing", result.errors)
 
 
 def test_one_of_several_films_is_exported(tmp_path):
     both = tmp_path / "both.mkv"
-    films = [word for size in ("64x48", "32x48")
-             for word in ("-f", "lavfi", "-i", f"color=white:s={size}:r=10:d=1")]
+    films = [word for size, seconds in (("64x48", 1), ("32x48", 3))
+             for word in ("-f", "lavfi", "-i", f"color=white:s={size}:r=10:d={seconds}")]
     subprocess.run(["ffmpeg", "-v", "error", *films, "-map", "0", "-map", "1", both], check=True)
     for number, width in [(0, 64), (1, 32)]:
         sprocket("export", both, tmp_path / f"{number}.mp4", "--stream", number)
         assert streams(tmp_path / f"{number}.mp4")["video"]["width"] == width
+    # The first film has no such part.
+    sprocket("export", both, tmp_path / "part.mp4", "--stream", 1, "--from", "1.5s", "--target-size", "50K")
+    assert int(streams(tmp_path / "part.mp4")["video"]["nb_read_frames"]) == 15
     for more in [["--stream", 7], ["--stream", "left"], ["--stream", 1, "--copy"]]:
         result = sprocket("export", both, tmp_path / "none.mp4", *more, check=False)
         assert result.returncode and "stream" in one_sentence(result.errors)

@@ -86,7 +86,7 @@ def test_any_gap_is_kept(gaps, seconds, divisor, command, ending, tmp_path):
         sprocket("run", "--source", f"file:{source}", "--movie", target, "--quiet")
     else:
         sprocket("export", source, target, "--quiet", *(["--copy"] if command == "copy" else []))
-    # The longest gap, as the id of the case has it.
+    # The source has the gap that the case is called by.
     assert max(np.diff(shown(source))) == pytest.approx(seconds, abs=0.05)
     # A tick of the file's clock, which a long gap makes coarser.
     near(shown(target), shown(source), 0.001 if ending == "mkv" else 1.01 * divisor / 90_000)
@@ -353,6 +353,30 @@ def test_a_copy_keeps_pictures_that_begin_after_the_sound(ending, codec, tmp_pat
     sprocket("export", film, tmp_path / f"copy.{ending}", "--copy", "--quiet")
     assert np.allclose(shown(tmp_path / f"copy.{ending}"), shown(film), atol=0.002)
     assert len(shown(film)) == 40
+
+
+B_FRAMES = ("-bf", "2", "-g", "12", "-pix_fmt", "yuv420p")
+
+
+@pytest.mark.parametrize("codec, ending", [("mpeg4", "avi"), ("libx264", "avi"), ("mpeg2video", "m2v")])
+def test_pictures_without_times_that_are_shown_in_another_order_are_not_copied(codec, ending, tmp_path):
+    source = make(tmp_path / f"in.{ending}", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-c:v", codec,
+                  *B_FRAMES)
+    for command in ["export", "--copy"], ["recover"]:
+        result = sprocket(*command, source, tmp_path / "out.mkv", check=False)
+        assert result.returncode == 1 and "have no times, and decoding alone tells" in result.errors
+        assert not (tmp_path / "out.mkv").exists()
+
+
+def test_a_clock_that_restarts_keeps_the_order_of_pictures(tmp_path):
+    one = make(tmp_path / "one.mkv", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-c:v",
+               "libx264", *B_FRAMES)
+    both = tmp_path / "both.mkv"
+    both.write_bytes(one.read_bytes() * 2)
+    sprocket("export", both, tmp_path / "out.mp4", "--quiet")
+    steps = np.diff(shown(tmp_path / "out.mp4"))
+    # Where it restarts a frame's length is guessed.
+    assert len(steps) == 99 and (np.abs(steps - 0.04) < 0.0011).sum() >= 98 and steps.min() > 0
 
 
 @pytest.mark.parametrize("is_dump", [False, True])

@@ -11,9 +11,9 @@ struct ExportCommand: ParsableCommand {
     discussion: """
       Takes movies, dumps (.mcap), pictures (a folder, 'shots/*.jpg' or Z-%03d.png, with --rate) and \
       standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, a folder \
-      of movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, \
-      then --upright, --rotate, --crop, --aspect and --scale, in this order; oblong pixels become square in \
-      the last step.
+      or a pattern of movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture \
+      passes --stage, then --upright, --rotate, --crop, --aspect and --scale, in this order; oblong pixels \
+      become square in the last step.
       """)
 
   @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
@@ -82,8 +82,8 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Of a dump of several sources the one that is exported; of a file of several films its number, as "
-        + "ffprobe counts.", valueName: "name | number"))
+      "Of a dump of several sources the one that is exported; of a file of several films, or sounds, the "
+        + "number of its stream, as ffprobe counts.", valueName: "name | number"))
   var stream: String?
 
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
@@ -149,7 +149,7 @@ struct ExportCommand: ParsableCommand {
       throw RunError(
         .usage,
         "export writes movies (.mp4, .mov, .mkv) and sound (.wav, .flac), and \(job.output) is a picture; "
-          + "for pictures: \(programName) run --source file:\(job.input) --stills FOLDER")
+          + "for pictures: \(programName) run --source \(job.source) --stills FOLDER")
     }
     if SoundSink.isAlone(job.output) {
       return try RunCommand.parse(try soundArguments(job)).makeWhole(
@@ -227,7 +227,7 @@ struct ExportCommand: ParsableCommand {
 
   /// The same for `run`.
   func arguments(_ job: Job) throws(RunError) -> [String] {
-    var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
+    var all = ["--source", job.source]
     let codec = codec ?? "h264"
     let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
     let isPictures = job.isPictures
@@ -239,10 +239,13 @@ struct ExportCommand: ParsableCommand {
       all += ["--source-set", "stream=\(stream)"]
     }
     let isMovie = !job.isDump && !isPictures && job.input != "-"
-    let tracks = isMovie ? try MovieCopy.tracks(of: job.input) : []
+    let header = isMovie ? try MovieCopy.header(of: job.input) : nil
+    let tracks = header?.tracks ?? []
+    // What has no times gets this rate; else frames are doubled and left out.
+    let isTimed = !isPictures && header?.hasTimes ?? true
     let kinds = Set(tracks.filter(\.isReadable).map(\.kind))
-    if isPictures, let rate { all += ["--rate", rate.settingText] }
-    all += ["--movie=\(job.output)", "--codec", isPictures ? codec : constant ?? codec]
+    if !isTimed, let rate { all += ["--rate", rate.settingText] }
+    all += ["--movie=\(job.output)", "--codec", isTimed ? constant ?? codec : codec]
     if let from { all += ["--from", from.settingText] }
     all += length.map { ["--duration", $0.settingText] } ?? []
     if audio == "none" {

@@ -7,6 +7,8 @@ extension ExportCommand {
     var output: String
 
     var isDump: Bool { input.lowercased().hasSuffix(".mcap") }
+    /// The argument of `--source`.
+    var source: String { (isDump ? "replay:" : "file:") + input }
     /// Files of pictures, which have neither times nor sound.
     var isPictures: Bool { !isDump && FileSource.namesPictures(input) }
   }
@@ -18,7 +20,21 @@ extension ExportCommand {
       var inputs: [String] = []
       for input in paths.dropLast() {
         let isPictures = FileSource.namesPictures(input)
-        let movies = isPictures ? [] : MediaFolder.files(in: input).filter(isExported)
+        let movies = MediaFolder.files(in: input).filter(isExported)
+        if isPictures, let first = movies.first {
+          throw RunError(
+            .usage,
+            "\(input) has pictures and movies; name one kind, as a pattern in quotes, such as "
+              + "'\(input)/*.jpg', or the movies, such as \(first)")
+        }
+        if movies.isEmpty, !isPictures, !PartialFile.isFolder(input),
+          let first = FileSource.files(in: input).first
+        {
+          throw RunError(
+            .usage,
+            "\(input) matches nothing that is exported in a batch\(copy ? " of copies" : ""); name each "
+              + "file, such as \(first)")
+        }
         inputs += movies.isEmpty ? [input] : movies
       }
       guard inputs.count > 1 || isBatch else {
@@ -37,6 +53,10 @@ extension ExportCommand {
       var jobs: [Job] = []
       for input in inputs {
         let name = input.split(separator: "/").last ?? ""
+        if name.contains(where: { "*?[%".contains($0) }), !PartialFile.isThere(input) {
+          throw RunError(
+            .usage, "\(input) becomes one film, which needs a name, such as \(target)/film.mp4")
+        }
         let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name
         let ending = copy ? name.dropFirst(stem.count) : ".mp4"
         let folder = target.hasSuffix("/") ? target : target + "/"
@@ -47,7 +67,7 @@ extension ExportCommand {
     }
   }
 
-  /// What the user should know before.
+  /// Returns what the user should know before the export begins.
   func notes(_ job: Job, _ tracks: [MovieContents.Track]) -> [String] {
     var notes: [String] = []
     if tracks.contains(where: { $0.kind == "reports" }) {
@@ -59,7 +79,7 @@ extension ExportCommand {
       notes.append("the sound of \(job.input) is left out: its codec \(sound.codec) is not read")
     }
     let isShaped = crop != nil || aspect != nil || scale != nil
-    if let video = tracks.first(where: { $0.kind == "video" }), video.orientation != 1, isShaped,
+    if let video = video(of: tracks), video.orientation != 1, isShaped,
       !upright
     {
       notes.append(
@@ -69,8 +89,14 @@ extension ExportCommand {
     return notes
   }
 
-  /// Whether a file that a folder contains is exported. Files of sound alone are not; with `--copy`, dumps
-  /// are not either.
+  /// Returns the track whose pictures are exported, as far as that is known before.
+  func video(of tracks: [MovieContents.Track]) -> MovieContents.Track? {
+    let videos = tracks.filter { $0.kind == "video" }
+    return videos.first { stream == "\($0.number)" } ?? videos.first
+  }
+
+  /// Whether a file of a folder or of a pattern is exported. Files of sound alone are not; with `--copy`,
+  /// dumps are not either.
   func isExported(_ path: String) -> Bool {
     !FileSource.isNamedSound(path) && !(copy && path.lowercased().hasSuffix(".mcap"))
   }
@@ -100,14 +126,15 @@ extension ExportCommand {
   }
 }
 
-/// The files of a folder that Sprocket can read.
+/// Finds the files of a folder, or of a pattern, that Sprocket can read.
 enum MediaFolder {
   /// Paths of the movies, dumps and files of sound in a folder or of a pattern, sorted by name. With `isAll`
   /// also of pictures, and of partial files (`NAME.partial.EXT`).
-  static func files(in folder: String, isAll: Bool = false) -> [String] {
-    let path = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
+  static func files(in text: String, isAll: Bool = false) -> [String] {
+    let path = text.hasSuffix("/") && text.count > 1 ? String(text.dropLast()) : text
     return FileSource.files(in: path).filter { file in
-      let isPartial = file.lowercased().split(separator: ".").dropLast().last == "partial"
+      let parts = (file.split(separator: "/").last ?? "").lowercased().split(separator: ".")
+      let isPartial = parts.count > 2 && parts[parts.count - 2] == "partial"
       return FileSource.isNamedMedia(file) && (isAll || !isPartial)
         || isAll && FileSource.isNamedPicture(file)
     }

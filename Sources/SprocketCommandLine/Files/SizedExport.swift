@@ -24,8 +24,7 @@ struct SizedExport {
         "--target-size finds the bit rate of h264 or hevc; leave out what --codec says of it")
     }
     let contents = try MovieCopy.contents(of: job.input)
-    guard let video = contents.tracks.first(where: { $0.kind == "video" }), video.duration > 0
-    else {
+    guard let video = command.video(of: contents.tracks), video.duration > 0 else {
       throw RunError(.failed, "\(job.input) has no moving pictures; name a movie")
     }
     let from = Double(command.from?.nanosecondCount ?? 0) / 1e9

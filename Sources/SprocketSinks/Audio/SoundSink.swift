@@ -45,9 +45,11 @@ public final class SoundSink: AudioSink {
     let track = try AudioTrack(reader, settings, start: start)
     do throws(RunError) {
       let description = tap.description
+      // A file's own title, or none, and not its name.
+      let hasTitle = description.tags["title"] != nil || description.clock == .media
       try file.begin(
-        track.format, microphone: description.name,
-        tags: Timestamp(nanoseconds: start, clock: description.clock).movieTags())
+        track.format, microphone: hasTitle ? "" : description.name,
+        tags: Timestamp(nanoseconds: start, clock: description.clock).movieTags(description.tags))
       try write(track, isLive: description.isLive)
       try file.finish()
     } catch {

@@ -116,10 +116,15 @@ struct WAVHeader {
     func text(_ kind: String, _ value: String) -> [UInt8] {
       value.isEmpty ? [] : chunk(kind, Array(value.utf8) + [0])
     }
-    let known = ["title": "INAM", "creation_time": "ICRD"]
+    let known = [
+      "title": "INAM", "creation_time": "ICRD", "date": "ICRD", "artist": "IART", "album": "IPRD",
+      "track": "IPRT", "genre": "IGNR", "copyright": "ICOP", "comment": "ICMT",
+    ]
     var bytes: [UInt8] = []
     for tag in tags { known[tag.name].map { bytes += text($0, tag.value) } }
-    let others = tags.filter { known[$0.name] == nil }.map { "\($0.name)=\($0.value)" }
+    let hasComment = tags.contains { $0.name == "comment" }
+    let others =
+      hasComment ? [] : tags.filter { known[$0.name] == nil }.map { "\($0.name)=\($0.value)" }
     bytes += text("ICMT", others.joined(separator: " "))
     return bytes.isEmpty ? [] : chunk("LIST", Array("INFO".utf8) + bytes)
   }

@@ -4,6 +4,8 @@ internal import SprocketLibAV
 /// What a movie or a file of sound holds.
 public struct MovieContents: Sendable {
   public struct Track: Sendable {
+    /// The number of its stream in the file, as ffprobe counts.
+    public var number: Int
     /// `video`, `audio`, or `reports`: lines of JSON about the frames.
     public var kind: String
     /// As ffprobe calls it.
@@ -37,6 +39,8 @@ public struct MovieContents: Sendable {
   /// As libavformat calls it.
   public var container: String
   public var tracks: [Track]
+  /// Whether its packets have times; those of Motion JPEG or H.264 without a container have none.
+  public var hasTimes: Bool
   /// What a copy left out, and what the file's clock did.
   public var notes: [String] = []
   /// Why the file could not be read to its end. For a copy, this describes the original.
@@ -99,9 +103,9 @@ public enum MovieCopy {
     try MovieSink.container(path).rawValue
   }
 
-  /// The tracks of a file, without what only all of it tells, such as lengths. Reads its headers only.
-  public static func tracks(of path: String) throws(RunError) -> [MovieContents.Track] {
-    MovieContents(try open(path) { false }.contents).tracks
+  /// The contents of a file without what only all of it tells, such as lengths. Reads its headers only.
+  public static func header(of path: String) throws(RunError) -> MovieContents {
+    MovieContents(try open(path) { false }.contents)
   }
 
   private static func open(
@@ -117,11 +121,12 @@ public enum MovieCopy {
 
 extension MovieContents {
   init(_ contents: MediaContents) {
-    container = contents.container
+    (container, hasTimes) = (contents.container, contents.hasTimes)
     tracks = contents.tracks.map { track in
       let start = Double(track.start ?? 0) / 1e9
       return Track(
-        kind: track.kind.rawValue, codec: track.codec, isReadable: track.isReadable,
+        number: track.index, kind: track.kind.rawValue, codec: track.codec,
+        isReadable: track.isReadable,
         width: track.width,
         height: track.height, pixelFormat: track.pixelFormat, orientation: track.orientation ?? 0,
         rate: track.rate, channels: track.channels, packets: track.packets, keys: track.keys,

@@ -87,6 +87,11 @@ final class MovieOutput: MuxerOutput {
     case .unheld(let codec):
       RunError(
         .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv")
+    case .untimed(let stream):
+      RunError(
+        .failed,
+        "\(file.name) cannot be a copy: pictures of stream \(stream) have no times, and decoding alone tells "
+          + "when they are shown; export them without --copy")
     case .encoder(let error):
       RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
     }

@@ -40,6 +40,7 @@ public final class FileAudioSource: AudioSource {
   /// At real pace: the time of the last block that was due.
   private var lastDue: Int64?
   private var damagedPackets: UInt64 = 0
+  private var missingByteCount: Int64 = 0
   /// Notes of the reader about its clock, kept when it is closed.
   private var clockNotes: [String] = []
   /// Of those, packets before the place where it begins.
@@ -118,6 +119,8 @@ public final class FileAudioSource: AudioSource {
     if isReal, let next = try? reader?.next(atMost: blockSamples) {
       description.usualSamples = max(1, next.count)
     }
+    description.tags = info.tags
+    missingByteCount = info.missingByteCount
     description.setup = "\(info.codecName), stream \(info.streamIndex)"
     if info.streams.count > 1, stream == nil {
       let numbers = info.streams.map(String.init).joined(separator: ", ")
@@ -232,7 +235,10 @@ public final class FileAudioSource: AudioSource {
 
   public var notes: [String] {
     // Beside pictures these tell it.
-    let clock = isBesidePictures ? [] : reader?.timeNotes ?? clockNotes
+    var clock = isBesidePictures ? [] : reader?.timeNotes ?? clockNotes
+    if missingByteCount > 0, !isBesidePictures {
+      clock.append("\(path) is cut off: \(missingByteCount) bytes are missing at its end")
+    }
     let damaged = (reader?.damagedPackets ?? damagedPackets) - damageBefore
     guard damaged > 0 else { return clock }
     return clock + [

@@ -10,7 +10,7 @@ struct PictureNames: Equatable {
   }
 
   var entries: [Entry]
-  /// Files in the same folder, or of the same pattern, that are no pictures by their names.
+  /// Number of files of the folder or pattern that are not shown.
   var leftOut = 0
 
   /// Endings of pictures' files, in lower case. A file of another name may be one, too, if it is named.
@@ -53,7 +53,8 @@ struct PictureNames: Equatable {
     entries = inOrder(paths).enumerated().map { Entry(path: $1, place: UInt64($0)) }
   }
 
-  /// Pictures by their names, or else all but movies, dumps and sound.
+  /// Takes the pictures that match, by their names. Takes all that match if no name is that of a picture or
+  /// of a movie, dump or sound.
   private init(matching text: String) throws(RunError) {
     let all = namesMatching(text).filter { fileKind($0).holdsBytes }
     guard !all.isEmpty else {
@@ -62,14 +63,20 @@ struct PictureNames: Equatable {
         change: .source)
     }
     let named = all.filter(Self.isPicture)
-    let found = named.isEmpty ? all.filter { !FileSource.isNamedMedia($0) } : named
-    guard !found.isEmpty else {
-      throw RunError(
-        .usage, "\(text) matches movies or sound, and no pictures; name one of them alone",
-        change: .source)
-    }
+    if named.isEmpty { try Self.refuseMedia(all, text) }
+    let found = named.isEmpty ? all : named
     self.init(inOrder: found)
     leftOut = all.count - found.count
+  }
+
+  /// Throws if one of the files is a movie, a dump or sound by its name: of a movie, a film of pictures would
+  /// have the first one alone.
+  private static func refuseMedia(_ paths: [String], _ text: String) throws(RunError) {
+    guard let film = paths.first(where: FileSource.isNamedMedia) else { return }
+    throw RunError(
+      .usage,
+      "\(text) matches movies or sound, and no pictures; name one of them alone, such as \(film)",
+      change: .source)
   }
 
   private init(_ pattern: NumberPattern, _ text: String) throws(RunError) {
@@ -82,6 +89,7 @@ struct PictureNames: Equatable {
         .usage, "no file is named \(text) with a number; check the spelling and the digits",
         change: .source)
     }
+    try Self.refuseMedia(found.map(\.0), text)
     entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
   }
 
@@ -152,9 +160,13 @@ extension FileSource {
   }
 
   private static let filmEndings: Set<String> = [
-    "avi", "m4v", "mcap", "mjpeg", "mkv", "mov", "mp4", "mpg", "mts", "ts", "webm",
+    "3gp", "avi", "flv", "m2ts", "m4v", "mcap", "mjpeg", "mkv", "mov", "mp4", "mpe", "mpeg", "mpg",
+    "mts",
+    "mxf", "ogv", "ts", "vob", "webm", "wmv", "y4m",
   ]
-  private static let soundEndings: Set<String> = ["flac", "m4a", "mp3", "ogg", "opus", "wav"]
+  private static let soundEndings: Set<String> = [
+    "aac", "aiff", "flac", "m4a", "mp3", "ogg", "opus", "wav", "wma",
+  ]
 
   /// Paths of the files in a folder, or of those that match a pattern, sorted by name, without hidden files;
   /// none where `text` is the name of a file.

@@ -258,8 +258,8 @@ public final class PictureSource: Source {
   }
 
   public var notes: [String] {
-    let others =
-      "left out of \(name), because their names are not those of pictures: \(leftOut) files"
+    let files = leftOut == 1 ? "1 file" : "\(leftOut) files"
+    let others = "left out of \(name), by the names no pictures: \(files)"
     let damaged = "\(faultCount) files of \(name) are damaged"
     return (leftOut > 0 ? [others] : []) + faults + (faultCount > faults.count ? [damaged] : [])
   }
