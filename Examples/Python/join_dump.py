@@ -35,6 +35,5 @@ print(f"in the middle: frame {middle.number}, {len(middle.data)} bytes of {middl
 
 # %% All pictures, with another chain than in the recording.
 for recorded, played in dump.play(stages=["motion"], image={"layout": "gray", "size": (160, 90)}):
-    with played:
-        moved = played.reports.get("motion", {}).get("score")
-        print(recorded.number, recorded.fate, moved, round(float(played.image.mean()), 1))
+    moved = played.reports.get("motion", {}).get("score")
+    print(recorded.number, recorded.fate, moved, round(float(played.image.mean()), 1))
