@@ -45,7 +45,7 @@ class Frame:
                         "it")
 
     def copy(self) -> Frame:
-        """The same frame in other memory."""
+        """Returns the same frame in other memory."""
         return Frame(self.layout, self._header, self.tensor.copy(), self.missed)
 
     @property

@@ -34,7 +34,7 @@ class Pool:
         self._free: List[npt.NDArray[np.uint8]] = []
 
     def array(self, shape: Tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """An array of the caller's, of any numbers."""
+        """Returns an array of the caller's, whose numbers are not set."""
         try:
             piece = self._free.pop()
         except IndexError:
@@ -107,7 +107,7 @@ class Memory:
         return self._words[at + 1] == ticket and self._words[at] == ticket
 
     def copied(self, slot: int, count: int) -> npt.NDArray[Any]:
-        """A copy of the pixels of a slot's first frames, an array of the caller's: frames x regions x ..."""
+        """Copies the pixels of a slot's first frames into an array of the caller's: frames x regions x ..."""
         pixels = self._pool.array((count, *self.layout.shape), self.layout.dtype)
         np.copyto(pixels, self._pixels[slot][:count])
         return pixels

@@ -16,7 +16,8 @@ from ._stream import Item, Stream
 
 # Seconds that a run may take to complete its files, and to end where its share has ended before it.
 _FILES_LIMIT, _LOSS_LIMIT = 300, 5
-# Seconds for which a run waits for its loop; a day. Larger: a run that was forgotten stays for longer.
+# Longest pause of a loop for which its run waits, in seconds: a day. Larger: a run that was forgotten lasts
+# longer.
 _PATIENCE = 86_400
 
 Source = Union[str, "os.PathLike[str]"]
@@ -47,7 +48,7 @@ class Run(Stream[Item]):
         self._last_moment: Optional[float] = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            # A loop that pauses, as in a notebook, is waited for.
+            # Waits for a loop that pauses, as in a notebook.
             patience = "" if ",patience=" in pixels else f",patience={_PATIENCE}s"
             share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}{patience}"
             super().__init__(ours, "the run", every=every, batches=batches, timeout=timeout)

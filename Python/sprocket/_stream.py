@@ -168,8 +168,8 @@ class Stream(Generic[Item], Iterator[Item]):
         return Batch(layout, frames, pixels.reshape(-1, *layout.shape[1:]), missed)
 
     def _next_frames(self) -> Tuple[List[Frame], npt.NDArray[Any]]:
-        """Copies of the next slot's frames, and of their pixels; `missed` of each holds its place among all
-        shared frames."""
+        """Copies the next slot's frames and their pixels. `missed` of each holds its place among all shared
+        frames."""
         if self._is_closed:
             raise StopIteration(self._over())
         if not self._is_own:
@@ -186,7 +186,7 @@ class Stream(Generic[Item], Iterator[Item]):
                     self._send(struct.pack("<8sQ", _ACKNOWLEDGEMENT, ticket))
                 return [Frame(memory.layout, header, pixels[index], shared - count + index)
                         for index, header in enumerate(headers)], pixels
-            # A reader of the latest tries again with the next frame.
+            # Tries again with the next frame: the writer has overtaken a reader of the latest.
             if self.every:
                 # A writer that gave this reader up has said why.
                 while not self._at_end and self._receive(wait=False, deadline=None) is not None:

@@ -1,6 +1,6 @@
 internal import CSprocketLibAV
 
-// Packets of a copy, on their way into the new file.
+// Writes packets of a copy into the new file.
 
 extension MediaCopy {
   /// When a packet is decoded that does not say it: the first ones of an MKV, whose pictures are shown in

@@ -198,7 +198,8 @@ struct OpenedMedia: ~Copyable {
       came, length: max(0, length), stream: number, turn: turn(of: stream),
       ahead: isFar ? 0 : Int64(ahead))
     guard Int128(passed.time) != came || isFar else { return }
-    // Behind a jump the library takes times of display for those of decoding, which then go back.
+    // Keeps the time of display: behind a jump in Matroska, libavformat gives it as the time of decoding,
+    // too, which then goes back.
     let isKept = passed.verdict != .repaired || isOrdered
     let time = rescaled(passed.time, AVRational(num: 1, den: 1_000_000_000), to: base)
     if dts != none { unsafe packet.pointee.dts = time }

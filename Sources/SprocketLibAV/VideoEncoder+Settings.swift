@@ -40,7 +40,8 @@ extension VideoEncoderSettings {
     switch encoder {
     case "libx264":
       if pass > 0 { unsafe try set(context, encoder, "stats", statistics) }
-      // The library takes it of the frames only when its header, which says it too, is made.
+      // Tells the encoder before it is opened: what frames say later changes the pictures, and not
+      // `pic_struct`, by which players and containers go.
       if description.display.fieldOrder == .bottomFirst { own.append("bff=1") }
     case "libx265":
       own.append("log-level=none")

@@ -80,7 +80,7 @@ public struct TimeGate: Sendable {
     var output: Int64
     /// Length of the last packet, or the step to it.
     var length: Int64
-    /// When the last picture ends that was shown later than all before it.
+    /// Latest end of a picture, as it is shown.
     var shownEnd = Int64.min
   }
 

@@ -241,7 +241,7 @@ struct ExportCommand: ParsableCommand {
     let isMovie = !job.isDump && !isPictures && job.input != "-"
     let header = isMovie ? try MovieCopy.header(of: job.input) : nil
     let tracks = header?.tracks ?? []
-    // What has no times gets this rate; else frames are doubled and left out.
+    // A stream without times gets this rate. Of a movie, frames are doubled and left out instead.
     let isTimed = !isPictures && header?.hasTimes ?? true
     let kinds = Set(tracks.filter(\.isReadable).map(\.kind))
     if !isTimed, let rate { all += ["--rate", rate.settingText] }

@@ -35,7 +35,7 @@ public struct AudioDescription: Sendable {
   public var usualSamples: Int
   /// How the device was set up, for `--verbose` and the summary: such as its period and buffer.
   public var setup: String?
-  /// What a file says of itself, such as its title, which files of this sound say again.
+  /// Tags of a file, such as its title and its artist, which sinks write into their files.
   public var tags: [String: String] = [:]
   /// A sentence that the user should know before the run.
   public var note: String?

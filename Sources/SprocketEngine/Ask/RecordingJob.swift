@@ -10,11 +10,11 @@ final class RecordingJob: @unchecked Sendable {
   var record: RecordingRecord
   /// The recording ends after so many frames.
   let frames: UInt64?
-  /// Frames that earlier files of the recording have.
+  /// Number of frames in earlier files of the recording.
   var earlierFrames: UInt64 = 0
   /// The frame that was asked for, which may be a past one.
   var askedFrame: UInt64?
-  /// The frame from which its recording is to be, by its stamp; `nil` for further files.
+  /// Frame at which the recording was to begin, by its stamp; `nil` for further files.
   var stampedFrame: UInt64?
   var written: UInt64 = 0
   /// `durableCount` of the file when the finisher received it.

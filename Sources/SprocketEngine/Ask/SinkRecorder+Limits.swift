@@ -2,8 +2,9 @@ internal import SprocketCore
 
 // Limits at which a recording ends, or goes on in its next file.
 extension SinkRecorder {
-  /// Tells that a recording, of which a frame is written now, was asked for at an earlier frame: another one
-  /// took the frames between. The first one is told at once, the number of others at the end.
+  /// Notes that a recording begins later than it was asked to, because another one took the frames. Called
+  /// when its first frame is written. The first such recording is told at once, the number of others at the
+  /// end.
   func tellMoved(_ job: Job) {
     guard let asked = job.stampedFrame, let begin = job.record.begin, asked < begin else { return }
     movedCount += 1

@@ -45,7 +45,7 @@ public final class SoundSink: AudioSink {
     let track = try AudioTrack(reader, settings, start: start)
     do throws(RunError) {
       let description = tap.description
-      // A file's own title, or none, and not its name.
+      // A microphone's name is a title; a file has its own, or none.
       let hasTitle = description.tags["title"] != nil || description.clock == .media
       try file.begin(
         track.format, microphone: hasTitle ? "" : description.name,
