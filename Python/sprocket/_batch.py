@@ -35,8 +35,8 @@ def batch(paths: Paths, function: Optional[Callable[[Run[Frame]], Any]] = None, 
     Yields `(path, frame)`: frames of one file in order, frames of several files in between as they come. With
     a `function`, yields `(path, function(frames))` in the order of `paths`; the function is called with the
     `Run` of each file, in a process of its own, and has to be one that `pickle` can name: `def` at the top of
-    a module. All else is as in `run`. An error of one file
-    (`RunError`) ends all at once, and so does leaving the loop.
+    a module. All else is as in `run`. An error of one file (`RunError`) ends all at once, and so does leaving
+    the loop.
 
     Results are those of single runs.
     """

@@ -3,8 +3,8 @@ internal import CSprocketLibAV
 // Writes packets of a copy into the new file.
 
 extension MediaCopy {
-  /// When a packet is decoded that does not say it: the first ones of an MKV, whose pictures are shown in
-  /// another order, come so many pictures before the first is shown. In ticks of its stream.
+  /// Computes the decode time of a packet that has none, in ticks of its stream. The first packets of an MKV
+  /// with B-frames have none. The first of them is decoded `video_delay` pictures before it is shown.
   private mutating func decodeTime(of packet: UnsafeMutablePointer<AVPacket>) -> Int64 {
     let from = unsafe stream(of: packet)
     let (index, shown) = unsafe (Int(from.pointee.index), packet.pointee.pts)

@@ -8,8 +8,8 @@ public enum MuxerError: Error, Equatable, Sendable {
   case refused(operation: String, status: Int32)
   /// Such a file does not hold what this codec makes.
   case unheld(codec: String)
-  /// A picture of this stream has no time of its own, and pictures are shown in another order than they are
-  /// decoded.
+  /// A packet of this stream has no presentation time, and its pictures are shown in another order than they
+  /// are decoded.
   case untimed(stream: Int)
   /// An encoder would not.
   case encoder(EncoderError)

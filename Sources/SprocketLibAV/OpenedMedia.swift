@@ -198,8 +198,8 @@ struct OpenedMedia: ~Copyable {
       came, length: max(0, length), stream: number, turn: turn(of: stream),
       ahead: isFar ? 0 : Int64(ahead))
     guard Int128(passed.time) != came || isFar else { return }
-    // Keeps the time of display: behind a jump in Matroska, libavformat gives it as the time of decoding,
-    // too, which then goes back.
+    // Keeps the presentation time. Behind a jump in Matroska, libavformat sets the decode time to it, so that
+    // decode times go back.
     let isKept = passed.verdict != .repaired || isOrdered
     let time = rescaled(passed.time, AVRational(num: 1, den: 1_000_000_000), to: base)
     if dts != none { unsafe packet.pointee.dts = time }

@@ -13,7 +13,7 @@ public struct SoundInfo: Sendable {
   public let format: PCMFormat
   /// As the file's header says; `nil` if unknown.
   public let durationNanoseconds: Int64?
-  /// What the file says of itself, as ``MediaInfo/tags``.
+  /// Tags of the file, as ``MediaInfo/tags``.
   public let tags: [String: String]
   /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.
   public let missingByteCount: Int64

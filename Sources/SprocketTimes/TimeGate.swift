@@ -169,8 +169,8 @@ public struct TimeGate: Sendable {
     return stream.offset + stream.turns
   }
 
-  /// Begins an epoch with a packet. Its picture is not shown before the end of those of its stream: some
-  /// streams have other times of decoding behind a jump, beside those of display.
+  /// Begins an epoch with a packet. Its picture is shown no earlier than the end of the pictures before it in
+  /// its stream: behind a jump, the time between decoding and presentation may be shorter than before it.
   private mutating func start(
     _ came: Int128, _ length: Int64, _ stream: Stream, _ number: Int, _ ahead: Int64,
     from last: Int128

@@ -25,7 +25,7 @@ final class RequestScript: Sendable {
   private let work = Locked<BackgroundWork<Void>?>(nil)
 
   private struct State {
-    /// Index in `lines` of each request that was made and whose outcome is not known yet.
+    /// Requests that were made and have no outcome yet, with the index of their line in `lines`.
     var asked: [RequestID: Int] = [:]
     /// Number of requests that were not made before the run's end, and the first line of them.
     var unmadeCount = 0

@@ -89,7 +89,8 @@ extension ExportCommand {
     return notes
   }
 
-  /// Returns the track whose pictures are exported, as far as that is known before.
+  /// Returns the track of pictures that `--stream` names, or else the first one. Without `--stream`, the
+  /// source may choose another one by its flags or its size.
   func video(of tracks: [MovieContents.Track]) -> MovieContents.Track? {
     let videos = tracks.filter { $0.kind == "video" }
     return videos.first { stream == "\($0.number)" } ?? videos.first

@@ -36,7 +36,7 @@ final class RecordingList: Sendable {
     var jobs: [FileID: Job] = [:]
     /// Tickets of waiting requests. Tickets of other requests stay until the next request removes them.
     var tickets: [RequestTicket] = []
-    /// Tickets of the script's requests. `takeOutcomes` removes those whose outcome is known.
+    /// Tickets of the script's requests. `takeOutcomes` removes a ticket when it returns its outcome.
     var followed: [RequestTicket] = []
     /// Records of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]

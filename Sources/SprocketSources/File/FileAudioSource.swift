@@ -235,10 +235,9 @@ public final class FileAudioSource: AudioSource {
 
   public var notes: [String] {
     // Beside pictures these tell it.
-    var clock = isBesidePictures ? [] : reader?.timeNotes ?? clockNotes
-    if missingByteCount > 0, !isBesidePictures {
-      clock.append("\(path) is cut off: \(missingByteCount) bytes are missing at its end")
-    }
+    let clock =
+      isBesidePictures
+      ? [] : (reader?.timeNotes ?? clockNotes) + FileSource.cut(path, missingByteCount)
     let damaged = (reader?.damagedPackets ?? damagedPackets) - damageBefore
     guard damaged > 0 else { return clock }
     return clock + [

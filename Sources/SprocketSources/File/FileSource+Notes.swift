@@ -29,6 +29,12 @@ extension FileSource {
     }
   }
 
+  /// Returns the note about a file that lacks so many bytes at its end; none for a complete one.
+  static func cut(_ path: String, _ missingByteCount: Int64) -> [String] {
+    missingByteCount > 0
+      ? ["\(path) is cut off: \(missingByteCount) bytes are missing at its end"] : []
+  }
+
   public var notes: [String] {
     var notes: [String] = []
     if hasSound, !isSoundTaken {
@@ -36,9 +42,7 @@ extension FileSource {
     }
     if let streamNote { notes.append(streamNote) }
     notes += timeNotes + (reader?.timeNotes ?? clockNotes)
-    if missingByteCount > 0 {
-      notes.append("\(path) is cut off: \(missingByteCount) bytes are missing at its end")
-    }
+    notes += Self.cut(path, missingByteCount)
     if hasOddAngle {
       notes.append(
         "\(path) says that its pictures are turned by an angle that is no quarter of a turn; they are "

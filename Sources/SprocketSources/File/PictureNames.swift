@@ -69,8 +69,8 @@ struct PictureNames: Equatable {
     leftOut = all.count - found.count
   }
 
-  /// Throws if one of the files is a movie, a dump or sound by its name: of a movie, a film of pictures would
-  /// have the first one alone.
+  /// Throws if a name is that of a movie, a dump or sound: a film of pictures would show only the first
+  /// picture of a movie.
   private static func refuseMedia(_ paths: [String], _ text: String) throws(RunError) {
     guard let film = paths.first(where: FileSource.isNamedMedia) else { return }
     throw RunError(
