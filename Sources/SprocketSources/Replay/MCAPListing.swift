@@ -18,11 +18,24 @@ public struct MCAPListing: Sendable {
 
   /// In the order of their channels.
   public var topics: [Topic]
-  /// Names of the sources of a dump that Sprocket wrote, by which the setting `stream` of a replay chooses;
-  /// an empty name in a dump of one source. Only those that have begun.
+  /// Names of the sources of a dump that Sprocket wrote; an empty name in a dump of one source. Only those
+  /// that have begun.
   public var sources: [String] {
     topics.filter { $0.schema == RecordKind.session.schemaName && $0.messages > 0 }
       .map { ReplayStreams.source(of: $0.name) }
+  }
+  /// Names by which the setting `stream` of a replay chooses: ``sources``, or of another program's file its
+  /// topics with pictures, where it has several. One empty name where there is nothing to choose.
+  public var streams: [String] {
+    if !sources.isEmpty { return sources }
+    var pictures: [String] = []
+    for topic in topics
+    where topic.messages > 0 && !topic.name.isEmpty && !pictures.contains(topic.name)
+      && ReplayImageKind(schema: topic.schema, encoding: topic.encoding) != nil
+    {
+      pictures.append(topic.name)
+    }
+    return pictures.count > 1 ? pictures : [""]
   }
   /// Names, in the order of the file.
   public var attachments: [String]

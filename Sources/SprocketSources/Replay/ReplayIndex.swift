@@ -18,6 +18,15 @@ struct ReplayIndex {
   private(set) var excessFrames: UInt64 = 0
   /// What messages are pictures, by channel.
   private(set) var imageChannels: [UInt16: ReplayImageKind] = [:]
+  /// Of another program's file, its topics with pictures, the first `mostForeign`.
+  private(set) var foreignTopics: [ForeignTopic] = []
+
+  struct ForeignTopic {
+    let name: String
+    /// Programs that merge files give one topic several channels.
+    var channels: Set<UInt16>
+  }
+
   /// What the clock of another program's file did.
   private(set) var gate = TimeGate()
 
@@ -35,7 +44,7 @@ struct ReplayIndex {
   /// gigabytes.
   private let most: Int
 
-  /// Of a file of some other program, which has no sessions, only finds out which channels have images:
+  /// Of a file of some other program, which has no sessions, only finds out which topics have images:
   /// `takeForeign` reads one.
   init(_ reader: inout MCAPReader, _ topics: ReplayTopics) throws(MCAPError) {
     most = 100_000 + Int(clamping: reader.size / 8)
@@ -52,6 +61,7 @@ struct ReplayIndex {
     try readRecords(&reader)
     if sessions.isEmpty {
       frames = []
+      findForeignTopics(reader)
     } else {
       join(try imagePlaces(Set(imageChannels.keys), &reader), reader)
       try checkGaps(reader)
@@ -211,30 +221,38 @@ struct ReplayIndex {
 
   // MARK: Files of other programs
 
-  /// Channels that may have images, the first first. No more than some: a file may have 65,535 without an
-  /// image that can be played, and each is looked for in all chunks.
-  var foreignChannels: [UInt16] { Array(imageChannels.keys.sorted().prefix(Self.mostForeign)) }
+  private mutating func findForeignTopics(_ reader: borrowing MCAPReader) {
+    for (id, channel) in reader.channels.sorted(by: { $0.key < $1.key })
+    where imageChannels[id] != nil {
+      guard reader.chunks.contains(where: { $0.mayHold([id]) }) else { continue }
+      if let place = foreignTopics.firstIndex(where: { $0.name == channel.topic }) {
+        foreignTopics[place].channels.insert(id)
+      } else if foreignTopics.count < Self.mostForeign {
+        foreignTopics.append(ForeignTopic(name: channel.topic, channels: [id]))
+      }
+    }
+  }
 
-  /// Most image channels of other programs that are looked at. Larger: files of more cameras are read,
+  /// Most topics of another program's file that are looked at: a file may have 65,535 channels without an
+  /// image that can be played, and each is looked for in all chunks. Larger: files of more cameras are read,
   /// and hostile ones take longer. Robots have some ten.
   private static let mostForeign = 64
 
-  /// Makes the messages of a channel the frames, at their log times or, with `stamped`, at the times that
+  /// Makes the messages of a topic the frames, at their log times or, with `stamped`, at the times that
   /// they say themselves, for which all are read.
   mutating func takeForeign(
-    _ channel: UInt16, stamped: Bool, _ reader: inout MCAPReader
+    _ topic: ForeignTopic, stamped: Bool, _ reader: inout MCAPReader
   ) throws(MCAPError) {
     frames = []
     damaged = []
     gate = TimeGate()
-    let kind = imageChannels[channel]
-    let places = try imagePlaces([channel], &reader)
+    let places = try imagePlaces(topic.channels, &reader)
     for (index, place) in places.enumerated() {
       var frame = ReplayFrame()
       frame.number = UInt64(index)
       frame.sequence = frame.number
       var time = Int128(place.logTime)
-      if stamped, let kind, case let own? = try Self.stamp(place, kind, &reader) {
+      if stamped, case let own? = try stamp(place, &reader) {
         time = Int128(own)
       }
       frame.captured = gate.pass(time, stream: 0).time
@@ -245,8 +263,8 @@ struct ReplayIndex {
   }
 
   /// The time that a message says itself; `nil` where it says none, or is damaged.
-  private static func stamp(
-    _ place: MCAPMessagePlace, _ kind: ReplayImageKind, _ reader: inout MCAPReader
+  private func stamp(
+    _ place: MCAPMessagePlace, _ reader: inout MCAPReader
   ) throws(MCAPError) -> Int64? {
     do throws(MCAPError) {
       try reader.load(Int(place.chunk))
@@ -255,7 +273,9 @@ struct ReplayIndex {
       return nil
     }
     var stamp: Int64?
-    _ = reader.withMessage(at: place) { _, data in stamp = ReplayImage(data, kind)?.stamp }
+    _ = reader.withMessage(at: place) { message, data in
+      stamp = imageChannels[message.channel].flatMap { ReplayImage(data, $0) }?.stamp
+    }
     return stamp
   }
 }

@@ -4,7 +4,8 @@ public import SprocketCore
 public struct ReplaySettings: SourceSettings {
   public var live = false
   public var from = Duration.zero
-  /// The source of a dump of several; empty where the dump is of one.
+  /// The source of a dump of several, or the topic of another program's file; empty where there is one. Of
+  /// such a file, empty takes the first topic that can be played.
   public var stream = ""
   /// Takes a frame's time from its message instead of from the log, if the message has one. For files of
   /// other programs.
@@ -21,7 +22,10 @@ public struct ReplaySettings: SourceSettings {
       Setting(
         "live", \.live,
         "true: frames come when they came, and stages decide anew which are late"),
-      Setting("stream", \.stream, "which source of a dump of several is played: its name"),
+      Setting(
+        "stream", \.stream,
+        "which source of a dump of several is played, or which topic of another program's file: its name"
+      ),
       Setting(
         "stamped", \.stamped,
         "true: of another program's file, times are those that its messages say, not when they were logged"

@@ -5,21 +5,26 @@ internal import SprocketRecords
 // Files of other programs.
 
 extension ReplaySource {
-  /// Takes the first channel with images that can be played.
-  func findForeign() throws(RunError) {
-    for channel in index?.foreignChannels ?? [] {
-      guard var opened = reader.take() else { return }
+  /// Takes the first topic with images that can be played. Returns a note where it could have been another.
+  func findForeign() throws(RunError) -> String? {
+    let topics = index?.foreignTopics ?? []
+    for topic in topics {
+      guard var opened = reader.take() else { return nil }
       do throws(MCAPError) {
-        try index?.takeForeign(channel, stamped: settings.stamped, &opened)
+        try index?.takeForeign(topic, stamped: settings.stamped, &opened)
       } catch {
         throw RunError(opening: error)
       }
       reader = consume opened
       if let format = try foreignFormat() {
         session = ReplaySession(format: format)
+        guard let other = topics.first(where: { $0.name != topic.name }) else { return nil }
         return
+          "\(path) has pictures on \(topics.count) topics, and \(topic.name) is played; "
+          + "stream=\(other.name) plays another"
       }
     }
+    return nil
   }
 
   /// The format of the first image that has one.

@@ -17,8 +17,9 @@ internal import SprocketRecords
 ///
 /// A file that was cut off is played up to its last whole chunk, one with damaged records up to these.
 /// Frames whose chunk of images is damaged are `corrupt` and have no bytes. Of other programs' files the
-/// first channel of images that can be played is, JPEGs or pictures in Foxglove's messages or in those of
-/// ROS 2. Their times are those at which messages were logged, or with `stamped` those that they say.
+/// first topic of images that can be played is, or the one that `stream` names: JPEGs or pictures in
+/// Foxglove's messages or in those of ROS 2. Their times are those at which messages were logged, or with
+/// `stamped` those that they say.
 ///
 /// Chunks are decompressed one at a time, and frames copied from there.
 public final class ReplaySource: Source {
@@ -66,7 +67,7 @@ public final class ReplaySource: Source {
     } catch {
       throw RunError(opening: error)
     }
-    if index?.sessions.isEmpty == true { try findForeign() }
+    let choice = index?.sessions.isEmpty == true ? try findForeign() : nil
     guard let index, !index.frames.isEmpty else { throw nothingToPlay() }
     guard let begin = index.place(at: settings.from) else {
       throw RunError(
@@ -82,7 +83,7 @@ public final class ReplaySource: Source {
     var description = describe(session)
     let last = index.frames[index.frames.count - 1]
     description.frameCount = Int(clamping: last.number - first.number &+ max(last.skipped, 1))
-    description.note = note(index)
+    description.note = note(index, choice)
     description.leadIn = index.leadIn(of: begin, after: settings.from)
     return description
   }

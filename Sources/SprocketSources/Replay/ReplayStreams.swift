@@ -2,17 +2,27 @@ internal import SprocketCore
 internal import SprocketMCAP
 internal import SprocketRecords
 
-/// The sources of a dump, by the names that stand before their topics: `front` of `front/session`.
+/// What the setting `stream` of a replay chooses from: the sources of a dump, by the names that stand before
+/// their topics (`front` of `front/session`), or the topics with pictures of another program's file.
 struct ReplayStreams {
   /// In the order of their channels; an empty name in a dump of one source.
   private(set) var names: [String] = []
+  /// Topics with pictures, in the order of their channels; empty for a dump.
+  private(set) var pictureTopics: [String] = []
 
   init(_ reader: borrowing MCAPReader) {
-    for (_, channel) in reader.channels.sorted(by: { $0.key < $1.key })
-    where reader.schemas[channel.schema]?.name == RecordKind.session.schemaName {
-      let name = Self.source(of: channel.topic)
-      if !names.contains(name) { names.append(name) }
+    for (_, channel) in reader.channels.sorted(by: { $0.key < $1.key }) {
+      let schema = reader.schemas[channel.schema]?.name
+      if schema == RecordKind.session.schemaName {
+        let name = Self.source(of: channel.topic)
+        if !names.contains(name) { names.append(name) }
+      } else if ReplayImageKind(schema: schema, encoding: channel.encoding) != nil,
+        !pictureTopics.contains(channel.topic)
+      {
+        pictureTopics.append(channel.topic)
+      }
     }
+    if !names.isEmpty { pictureTopics = [] }
   }
 
   /// The source's name in the topic of its sessions.
@@ -24,32 +34,38 @@ struct ReplayStreams {
   /// Topics that are played, for the setting `stream`. Throws where it must be chosen, or is none of them.
   func topics(_ stream: String, path: String) throws(RunError) -> ReplayTopics {
     if names.contains(stream), names.count > 1 || !stream.isEmpty {
-      return ReplayTopics(prefix: stream.isEmpty ? "" : stream + "/")
+      return .under(stream.isEmpty ? "" : stream + "/")
     }
+    if pictureTopics.contains(stream), !stream.isEmpty { return .one(stream) }
     if stream.isEmpty, names.count < 2 {
       // The topics of a dump that another program has copied may have other names.
-      return names.first.map { $0.isEmpty ? .all : ReplayTopics(prefix: $0 + "/") } ?? .all
+      return names.first.map { $0.isEmpty ? .all : .under($0 + "/") } ?? .all
     }
+    let choice = pictureTopics.isEmpty ? names : pictureTopics
     throw RunError(
       .usage,
-      names.allSatisfy(\.isEmpty)
-        ? "\(path) is of one source, whose stream has no name; leave `stream=\(stream)` out"
+      choice.allSatisfy(\.isEmpty)
+        ? "\(path) has one stream, which has no name; leave `stream=\(stream)` out"
         : (stream.isEmpty ? "" : "there is no stream `\(stream)`; ")
-          + "\(path) is of the sources \(names.joined(separator: ", ")); choose one of them, such as "
-          + "stream=\(nearestName(to: stream, among: names) ?? names[0])", change: .sourceSetting)
+          + "\(path) has the streams \(choice.joined(separator: ", ")); choose one of them, such as "
+          + "stream=\(nearestName(to: stream, among: choice) ?? choice[0])", change: .sourceSetting)
   }
 }
 
-/// The topics of one source of a dump.
-struct ReplayTopics: Sendable {
-  static let all = ReplayTopics(prefix: nil)
+/// Which topics of a file are played.
+enum ReplayTopics: Sendable {
+  case all
+  /// Of one source of a dump: those whose names begin so.
+  case under(String)
+  /// Of another program's file: this one alone.
+  case one(String)
 
-  /// `nil` for all topics of the file.
-  let prefix: String?
-
-  /// The topic's name within the source; `nil` for that of another.
+  /// The topic's name within the source; `nil` where it is not played.
   func name(of topic: String) -> String? {
-    guard let prefix else { return topic }
-    return topic.hasPrefix(prefix) ? String(topic.dropFirst(prefix.count)) : nil
+    switch self {
+    case .all: topic
+    case .under(let prefix): topic.hasPrefix(prefix) ? String(topic.dropFirst(prefix.count)) : nil
+    case .one(let chosen): topic == chosen ? topic : nil
+    }
   }
 }
