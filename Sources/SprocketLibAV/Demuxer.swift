@@ -255,3 +255,12 @@ func isPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
 func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
   unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
 }
+
+/// What a stream says of itself under a name; `nil` where it says nothing.
+///
+/// The corresponding C function is `av_dict_get`.
+func tag(_ name: String, of stream: UnsafeMutablePointer<AVStream>) -> String? {
+  unsafe libav.av_dict_get(stream.pointee.metadata, name, nil, 0).map {
+    unsafe String(cString: $0.pointee.value)
+  }
+}

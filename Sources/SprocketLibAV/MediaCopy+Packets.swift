@@ -17,10 +17,8 @@ extension MediaContents.Track {
     index = unsafe Int(stream.pointee.index)
     if self.kind == .reports {
       codec = "json"
-    } else if unsafe parameters.codec_id == AV_CODEC_ID_NONE {
-      (codec, isReadable) = (unsafe Self.text(parameters.codec_tag), false)
     } else {
-      codec = unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
+      codec = unsafe Self.codecName(parameters)
       isReadable = unsafe libav.avcodec_find_decoder(parameters.codec_id) != nil
     }
     (width, height) = unsafe (Int(parameters.width), Int(parameters.height))
@@ -40,8 +38,12 @@ extension MediaContents.Track {
     if frames > 4.8e-7, frames < 1e6 { usual = Int64(1e9 / frames) }
   }
 
-  /// What a file calls a codec: four letters, or a number.
-  private static func text(_ tag: UInt32) -> String {
+  /// The codec's short name, or what the file calls one that is not known: four letters, or a number.
+  fileprivate static func codecName(_ parameters: AVCodecParameters) -> String {
+    guard unsafe parameters.codec_id == AV_CODEC_ID_NONE else {
+      return unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
+    }
+    let tag = unsafe parameters.codec_tag
     let letters = (0..<4).map { UInt8(truncatingIfNeeded: tag >> (8 * $0)) }
     let isText = letters.allSatisfy { 0x20...0x7E ~= $0 }
     return isText ? String(decoding: letters, as: UTF8.self) : "0x" + String(tag, radix: 16)
@@ -70,6 +72,12 @@ extension MediaContents.Track {
   mutating func finish() {
     if !isMeasured { measure() }
     while !waiting.isEmpty { noteOrdered() }
+  }
+
+  /// Counts times from `start`, nanoseconds, as a copy does that begins there.
+  mutating func begin(at start: Int64) {
+    self.start = self.start?.clampedDifference(start)
+    end = end?.clampedDifference(start)
   }
 
   /// Replaces `usual` by the median distance of the first pictures if that is shorter: a hole in the film
@@ -111,6 +119,21 @@ extension MediaContents.Track {
   /// Nanoseconds by which sound may come late without a gap: files of whole milliseconds round. Larger:
   /// smaller gaps are not told.
   private static let soundGap: Int64 = 2_000_000
+}
+
+extension MediaContents {
+  /// What a stream is that is no track, in words.
+  static func nameOfOther(_ stream: UnsafeMutablePointer<AVStream>) -> String {
+    let parameters = unsafe stream.pointee.codecpar.pointee
+    let kind =
+      switch unsafe parameters.codec_type {
+      case AVMEDIA_TYPE_SUBTITLE: "subtitles"
+      case AVMEDIA_TYPE_ATTACHMENT: "an attached file"
+      case AVMEDIA_TYPE_VIDEO: "a cover"
+      default: "a track of data"
+      }
+    return unsafe "\(kind) (\(Track.codecName(parameters)))"
+  }
 }
 
 extension MediaCopy {

@@ -55,6 +55,8 @@ public struct MediaContents: Sendable {
   /// The container, by libavformat's name.
   public var container: String
   public var tracks: [Track]
+  /// What else is in it, which is neither decoded nor copied: subtitles, chapters, data, covers, files.
+  public var others: [String] = []
   /// Whether the packets have times.
   public var hasTimes: Bool { !InputFormats.isUntimed(container) }
   /// Why reading ended before the file's end; `nil` if it did not.
@@ -102,16 +104,24 @@ public struct MediaCopy: ~Copyable {
       throw media.failure(.outOfMemory, "av_packet_alloc", 0)
     }
     let context = unsafe media.context
+    let container = unsafe String(cString: context.pointee.iformat.pointee.name)
     var tracks: [MediaContents.Track] = []
+    var others: [String] = []
     for index in unsafe 0..<Int(context.pointee.nb_streams) {
-      guard let stream = unsafe context.pointee.streams[index],
-        let track = unsafe MediaContents.Track(stream)
-      else { continue }
-      tracks.append(track)
+      guard let stream = unsafe context.pointee.streams[index] else { continue }
+      if var track = unsafe MediaContents.Track(stream) {
+        // Their pictures last as long as they say.
+        if InputFormats.isAnimation(container) { track.usual = 0 }
+        tracks.append(track)
+      } else {
+        others.append(unsafe MediaContents.nameOfOther(stream))
+      }
     }
+    let chapters = unsafe context.pointee.nb_chapters
+    if chapters > 0 { others.append(chapters == 1 ? "a chapter" : "\(chapters) chapters") }
     guard !tracks.isEmpty else { throw media.failure(.noVideo, "avformat_find_stream_info", 0) }
-    contents = MediaContents(
-      container: unsafe String(cString: context.pointee.iformat.pointee.name), tracks: tracks)
+    contents = MediaContents(container: container, tracks: tracks)
+    contents.others = others
     contents.missingByteCount = media.missingByteCount()
     unsafe self.packet = unsafe packet
     self.media = media
@@ -198,8 +208,11 @@ public struct MediaCopy: ~Copyable {
       }
       if bridge.hasFailed { throw .output }
     }
-    for place in contents.tracks.indices { contents.tracks[place].finish() }
-    contents.notes += media.timeNotes
+    for place in contents.tracks.indices {
+      contents.tracks[place].finish()
+      contents.tracks[place].begin(at: start)
+    }
+    noteChanges()
     guard bridge.gatherAll() else { throw .output }
     let status = unsafe libav.av_write_trailer(handle.context)
     unsafe libav.avio_flush(handle.context.pointee.pb)
@@ -208,6 +221,20 @@ public struct MediaCopy: ~Copyable {
     }
     guard bridge.flush() else { throw .output }
     guard status >= 0 else { throw .refused(operation: "av_write_trailer", status: status) }
+  }
+
+  /// Says how the copy differs from the file.
+  private mutating func noteChanges() {
+    contents.notes += media.timeNotes
+    if !contents.others.isEmpty {
+      contents.notes.append("left out: \(contents.others.joined(separator: ", "))")
+    }
+    if !contents.hasTimes, let track = contents.tracks.first(where: \.isVideo),
+      let start = track.start, let end = track.end, end > start
+    {
+      let rate = Double(track.packets) * 1e9 / Double(end.clampedDifference(start))
+      contents.notes.append("it has no times: \(Int64(rate.rounded())) frames/s are assumed")
+    }
   }
 
   /// A table for each stream of a copy.

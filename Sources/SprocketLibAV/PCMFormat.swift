@@ -24,9 +24,13 @@ public struct PCMFormat: Hashable, Sendable {
   public var rate: Int
   /// Above 0.
   public var channels: Int
+  /// Where the channels are heard, as the `dwChannelMask` of `WAVEFORMATEXTENSIBLE` says it; 0 where that is
+  /// not known.
+  public var speakers: UInt32
 
-  public init(number: Number, rate: Int, channels: Int) {
+  public init(number: Number, rate: Int, channels: Int, speakers: UInt32 = 0) {
     (self.number, self.rate, self.channels) = (number, rate, channels)
+    self.speakers = speakers
   }
 
   /// Of one sample, all channels.
@@ -38,10 +42,15 @@ public struct SoundTrack {
   public var format: PCMFormat
   /// What players call the track, such as the microphone's name; empty for none.
   public var name: String
+  /// Of what is said in it, three letters of ISO 639-2; `nil` where that is not known.
+  public var language: String?
   /// What encodes it; `nil` for PCM.
   public var encoder: SoundEncoder?
 
-  public init(format: PCMFormat, name: String = "", encoder: SoundEncoder? = nil) {
-    (self.format, self.name, self.encoder) = (format, name, encoder)
+  public init(
+    format: PCMFormat, name: String = "", language: String? = nil, encoder: SoundEncoder? = nil
+  ) {
+    (self.format, self.name, self.language) = (format, name, language)
+    self.encoder = encoder
   }
 }

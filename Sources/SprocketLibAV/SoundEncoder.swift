@@ -28,6 +28,9 @@ public final class SoundEncoder {
   private(set) var encoded: UInt64 = 0
   /// Samples that were written.
   private var written: UInt64 = 0
+  /// The packets say where the channels are heard, if the format does. Otherwise the channels have the usual
+  /// places of their number.
+  public let keepsSpeakers: Bool
 
   /// Files say how much of the first packet is to be left out; of ours nothing is.
   private static func clearDelay(
@@ -38,6 +41,13 @@ public final class SoundEncoder {
       let header = unsafe context.pointee.extradata
     else { return }
     unsafe (header[10], header[11]) = (0, 0)
+  }
+
+  /// The places of the channels follow from the packets, without a word of the file: of FLAC those that it
+  /// has for each number of channels (RFC 9639, 9.1.3).
+  public var namesSpeakers: Bool {
+    let usual: [UInt32] = [0, 0x4, 0x3, 0x7, 0x33, 0x607, 0x60F, 0x70F, 0x63F]
+    return name != SoundCodec.flac.encoderName || usual.contains(format.speakers)
   }
 
   /// FLAC's header says a rate in Hz up to 65535, or in tens of them.
@@ -69,14 +79,15 @@ public final class SoundEncoder {
     unsafe context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
     if codec == .flac {
       unsafe context.pointee.bits_per_raw_sample = Int32(min(24, format.number.bytes * 8))
-      unsafe PCMFormat.fill(&context.pointee.ch_layout, channels: format.channels)
-    } else {
-      unsafe libav.av_channel_layout_default(&context.pointee.ch_layout, Int32(format.channels))
     }
     if let rate = bitRate ?? codec.usualBitRate.map({ $0 * format.channels }) {
       unsafe context.pointee.bit_rate = Int64(rate)
     }
-    var status = unsafe libav.avcodec_open2(context, found, nil)
+    var format = format
+    if codec == .aac { format.speakers = Self.surround(format.speakers) }
+    let speakers = format.speakers
+    var status = unsafe Self.open(context, found, codec, &format)
+    keepsSpeakers = format.speakers == speakers
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_open2", status: status)
     }
@@ -105,6 +116,33 @@ public final class SoundEncoder {
         context.pointee.sample_fmt)
       filled = lead
     }
+  }
+
+  /// Opens an encoder. One that does not have the places of the channels is opened without them, and `format`
+  /// says so.
+  ///
+  /// The corresponding C function is `avcodec_open2`.
+  private static func open(
+    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: UnsafePointer<AVCodec>,
+    _ codec: SoundCodec, _ format: inout PCMFormat
+  ) -> Int32 {
+    // FLAC alone has channels of which nobody says where they are heard.
+    let isNamed = codec != .flac
+    unsafe format.fill(&context.pointee.ch_layout, isNamed: isNamed)
+    let status = unsafe libav.avcodec_open2(context, encoder, nil)
+    guard status < 0, format.speakers != 0 else { return status }
+    format.speakers = 0
+    unsafe format.fill(&context.pointee.ch_layout, isNamed: isNamed)
+    return unsafe libav.avcodec_open2(context, encoder, nil)
+  }
+
+  /// AAC has one place for surround channels (ISO/IEC 14496-3, channel configurations 5 and 6), which is at
+  /// the back for libavcodec. It would describe channels at the sides in a way that few players read.
+  private static func surround(_ speakers: UInt32) -> UInt32 {
+    let (back, side): (UInt32, UInt32) = (0x30, 0x600)
+    let front: UInt32 = 0x7
+    let isSide = speakers & ~0x8 == front | side
+    return isSide ? speakers & ~side | back : speakers
   }
 
   private static func sampleFormat(_ codec: SoundCodec, _ number: PCMFormat.Number)

@@ -82,11 +82,17 @@ public struct SoundReader: ~Copyable {
       throw failure ?? MediaError(code: .noSamples, operation: "", status: 0, path: path)
     }
     let stream = unsafe demuxer.stream.pointee
+    var format = conversion.format
+    format.speakers = unsafe speakers(frame.pointer.pointee.ch_layout)
+    var tags = demuxer.tags
+    if let language = unsafe tag("language", of: demuxer.stream), language != "und" {
+      tags["language"] = language
+    }
     info = SoundInfo(
       streamIndex: unsafe Int(stream.index), streams: demuxer.soundStreams,
       codecName: unsafe String(cString: libav.avcodec_get_name(stream.codecpar.pointee.codec_id)!),
-      format: conversion.format, durationNanoseconds: demuxer.durationNanoseconds,
-      tags: demuxer.tags, missingByteCount: demuxer.missingByteCount())
+      format: format, durationNanoseconds: demuxer.durationNanoseconds, tags: tags,
+      missingByteCount: demuxer.missingByteCount())
     clock = SoundClock(
       rate: Int32(conversion.format.rate), tick: unsafe nanoseconds(1, of: stream.time_base))
     self.conversion = conversion

@@ -11,6 +11,9 @@ extension SoundTrack {
     } else {
       unsafe format.fill(stream.pointee.codecpar)
     }
+    if let language {
+      _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "language", language, 0)
+    }
     var text = name
     while text.utf8.count > Self.nameBytes { text.removeLast() }
     guard !text.isEmpty else { return }
@@ -45,18 +48,31 @@ extension PCMFormat {
     unsafe parameters.pointee.bits_per_coded_sample = Int32(number.bytes * 8)
     unsafe parameters.pointee.block_align = Int32(sampleBytes)
     unsafe parameters.pointee.bit_rate = Int64(rate * sampleBytes * 8)
-    unsafe Self.fill(&parameters.pointee.ch_layout, channels: channels)
+    unsafe fill(&parameters.pointee.ch_layout)
   }
 
-  /// Mono and stereo are called so. More channels are microphones of which nobody knows where they stand.
+  /// Says where the channels are heard. Where that is not known, one and two are mono and stereo, and more
+  /// are microphones of which nobody knows where they stand: these have no layout, or with `isNamed`, for
+  /// what needs one, the usual layout of their number.
   ///
   /// The corresponding C function is `av_channel_layout_default`.
-  static func fill(_ layout: inout AVChannelLayout, channels: Int) {
-    if channels <= 2 {
+  func fill(_ layout: inout AVChannelLayout, isNamed: Bool = false) {
+    if speakers.nonzeroBitCount == channels {
+      unsafe layout.order = AV_CHANNEL_ORDER_NATIVE
+      unsafe layout.nb_channels = Int32(channels)
+      unsafe layout.u.mask = UInt64(speakers)
+    } else if channels <= 2 || isNamed {
       unsafe libav.av_channel_layout_default(&layout, Int32(channels))
     } else {
       unsafe layout.order = AV_CHANNEL_ORDER_UNSPEC
       unsafe layout.nb_channels = Int32(channels)
     }
   }
+}
+
+/// The speakers of a layout, as ``PCMFormat`` has them; 0 where it has none, or such as no file of sound
+/// names.
+func speakers(_ layout: AVChannelLayout) -> UInt32 {
+  guard unsafe layout.order == AV_CHANNEL_ORDER_NATIVE else { return 0 }
+  return unsafe UInt32(exactly: layout.u.mask) ?? 0
 }

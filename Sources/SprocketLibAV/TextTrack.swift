@@ -22,14 +22,7 @@ public struct TextTrack: Sendable {
   static func matches(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     let kind = unsafe stream.pointee.codecpar.pointee.codec_type
     guard kind == AVMEDIA_TYPE_DATA || kind == AVMEDIA_TYPE_SUBTITLE else { return false }
-    for key in ["title", "handler_name"] {
-      if let entry = unsafe libav.av_dict_get(stream.pointee.metadata, key, nil, 0),
-        unsafe String(cString: entry.pointee.value) == name
-      {
-        return true
-      }
-    }
-    return false
+    return ["title", "handler_name"].contains { unsafe tag($0, of: stream) == name }
   }
 
   /// The corresponding C types are `AVStream` and `AVCodecParameters`.

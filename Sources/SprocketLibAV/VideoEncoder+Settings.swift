@@ -80,6 +80,13 @@ extension MovieDescription {
     unsafe context.pointee.colorspace = matrix.number(codes.matrix)
     unsafe context.pointee.color_trc = transfer.number(codes.transfer)
     unsafe context.pointee.color_primaries = AVColorPrimaries(UInt32(codes.primaries))
+    unsafe context.pointee.chroma_sample_location =
+      switch chromaSite {
+      case .left: AVCHROMA_LOC_LEFT
+      case .center: AVCHROMA_LOC_CENTER
+      case .topLeft: AVCHROMA_LOC_TOPLEFT
+      case .unspecified, .other: AVCHROMA_LOC_UNSPECIFIED
+      }
     if let pixelAspect = display.pixelAspect {
       unsafe context.pointee.sample_aspect_ratio = AVRational(
         num: Int32(clamping: pixelAspect.numerator), den: Int32(clamping: pixelAspect.denominator))

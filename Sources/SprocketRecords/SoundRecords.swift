@@ -8,6 +8,7 @@ private enum Key {
   static let number: StaticString = "number"
   static let rate: StaticString = "rate"
   static let channels: StaticString = "channels"
+  static let speakers: StaticString = "speakers"
   static let live: StaticString = "live"
   static let blockSamples: StaticString = "block_samples"
   static let sample: StaticString = "sample"
@@ -33,6 +34,10 @@ package enum MicrophoneRecord {
     keys.add(Key.number, of: AudioFormat.Number.allCases.map(\.rawValue), "how a number is stored")
     keys.add(Key.rate, "integer", "Hz, nominal")
     keys.add(Key.channels, "integer", "")
+    keys.add(
+      Key.speakers, "integer",
+      "where they are heard, as dwChannelMask of WAV says; 0 where not known",
+      isRequired: false)
     keys.add(Key.live, "boolean", "sound did not wait")
     keys.add(FrameKey.clock, of: Timestamp.Clock.words, "of time_ns")
     keys.add(Key.blockSamples, "integer", "most samples in a block")
@@ -46,7 +51,8 @@ package enum MicrophoneRecord {
       object([
         (Key.microphone, "\(index)"), (Key.name, quoted(source.name)),
         (Key.number, quoted(format.number.rawValue)), (Key.rate, "\(format.rate)"),
-        (Key.channels, "\(format.channels)"), (Key.live, "\(source.isLive)"),
+        (Key.channels, "\(format.channels)"), (Key.speakers, "\(format.speakers)"),
+        (Key.live, "\(source.isLive)"),
         (FrameKey.clock, quoted("\(source.clock.word)")),
         (Key.blockSamples, "\(source.blockSamples)"),
       ]).utf8)
@@ -54,7 +60,7 @@ package enum MicrophoneRecord {
 
   /// Reads a record; `nil` for invalid JSON or missing keys.
   package static func read(_ bytes: Span<UInt8>) -> ReplayMicrophone? {
-    var (index, rate, channels) = (0, 0, 0)
+    var (index, rate, channels, speakers) = (0, 0, 0, 0)
     var (name, number): (String?, String?) = (nil, nil)
     var clock: Timestamp.Clock?
     do throws(JSONScanner.Failure) {
@@ -67,6 +73,7 @@ package enum MicrophoneRecord {
         case bytes.equals(Key.number, key): number = try json.string(bytes)
         case bytes.equals(Key.rate, key): rate = try json.integer(Int.self, bytes) ?? 0
         case bytes.equals(Key.channels, key): channels = try json.integer(Int.self, bytes) ?? 0
+        case bytes.equals(Key.speakers, key): speakers = try json.integer(Int.self, bytes) ?? 0
         case bytes.equals(FrameKey.clock, key): clock = try json.word(bytes)
         default: try json.skip(bytes)
         }
@@ -77,10 +84,10 @@ package enum MicrophoneRecord {
     guard let kind = AudioFormat.Number(rawValue: number ?? ""), AudioFormat.rates.contains(rate),
       1...AudioFormat.mostChannels ~= channels
     else { return nil }
+    var format = AudioFormat(number: kind, rate: rate, channels: channels)
+    format.speakers = UInt32(exactly: speakers) ?? 0
     return ReplayMicrophone(
-      microphone: index, name: name ?? "",
-      format: AudioFormat(number: kind, rate: rate, channels: channels),
-      isMonotonic: clock == .monotonic)
+      microphone: index, name: name ?? "", format: format, isMonotonic: clock == .monotonic)
   }
 }
 

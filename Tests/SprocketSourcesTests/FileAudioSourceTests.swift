@@ -57,7 +57,10 @@ import Testing
     let bytes = try Tool.run(
       "ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-c:a", "pcm_f32le", "-"])
     expectEqual(played.bytes, bytes)
-    expectEqual(played.description.format, AudioFormat(number: .f32, rate: 48_000, channels: 1))
+    var format = AudioFormat(number: .f32, rate: 48_000, channels: 1)
+    // In the middle.
+    format.speakers = 4
+    expectEqual(played.description.format, format)
     expectFalse(played.description.isLive)
     expectEqual(played.description.clock, .media)
     expectEqual(played.description.setup, "aac, stream 1")

@@ -255,7 +255,7 @@ struct ExportCommand: ParsableCommand {
     } else if kinds.contains("audio") {
       all += ["--audio-codec", "aac"]
     }
-    if !quiet { for note in notes(job, tracks) { Console.errors.say(note) } }
+    if !quiet { for note in notes(job, header) { Console.errors.say(note) } }
     var stages = stage
     // Pictures of one film may have been taken upright and across.
     let upright = upright || isPictures

@@ -68,8 +68,12 @@ extension ExportCommand {
   }
 
   /// Returns what the user should know before the export begins.
-  func notes(_ job: Job, _ tracks: [MovieContents.Track]) -> [String] {
+  func notes(_ job: Job, _ header: MovieContents?) -> [String] {
     var notes: [String] = []
+    let tracks = header?.tracks ?? []
+    if let others = header?.others, !others.isEmpty {
+      notes.append("left out of \(job.input): \(others.joined(separator: ", "))")
+    }
     if tracks.contains(where: { $0.kind == "reports" }) {
       notes.append("the reports of \(job.input) are left out: --copy keeps them")
     }

@@ -4,7 +4,7 @@ internal import Sprocket
 struct FileEntry: Encodable, Sendable {
   struct Track: Encodable, Sendable {
     var kind: String
-    /// Name of the source in a dump of several; `nil` elsewhere.
+    /// Name of the source in a dump of several, or of the topic in another program's file; `nil` elsewhere.
     var source: String?
     var codec: String
     var width: Int?
@@ -100,7 +100,7 @@ struct FileEntry: Encodable, Sendable {
   }
 
   enum CodingKeys: CodingKey {
-    case file, container, picture, tracks, topics, attachments, metadata, damage
+    case file, container, picture, tracks, others, topics, attachments, metadata, damage
   }
 
   var file: String
@@ -109,6 +109,8 @@ struct FileEntry: Encodable, Sendable {
   /// Of pictures; `nil` for others, and where nothing is said.
   var picture: Picture?
   var tracks: [Track]
+  /// What else is in a movie, which is neither decoded nor copied; `nil` for nothing.
+  var others: [String]?
   /// Of MCAP files; `nil` for others.
   var topics: [Topic]?
   var attachments: [String]?
@@ -122,6 +124,7 @@ struct FileEntry: Encodable, Sendable {
     let isPicture = contents.container.hasSuffix("_pipe")
     self.isPicture = isPicture
     container = isPicture ? String(contents.container.dropLast(5)) : contents.container
+    others = contents.others.isEmpty ? nil : contents.others
     damage = (contents.damage.map { [$0] } ?? []) + contents.notes
     tracks = contents.tracks.map { track in
       let (isVideo, isSound) = (track.kind == "video", track.kind == "audio")
@@ -159,10 +162,10 @@ struct FileEntry: Encodable, Sendable {
     (attachments, metadata) = (listing.attachments, listing.metadata)
     damage = listing.damage.map { [$0] } ?? []
     tracks = []
-    for name in listing.sources.isEmpty ? [""] : listing.sources { try addTracks(of: name) }
+    for name in listing.streams { try addTracks(of: name) }
   }
 
-  /// Adds what can be replayed of one source of a dump.
+  /// Adds what can be replayed of one source of a dump, or of one topic.
   private mutating func addTracks(of stream: String) throws(RunError) {
     var settings = ReplaySettings()
     settings.stream = stream
@@ -216,7 +219,7 @@ struct FileEntry: Encodable, Sendable {
   /// Prints the contents of a copy, and the damage of its original; `isBrief`: the damage alone.
   func tell(copyOf original: String, isBrief: Bool = false) {
     var copy = self
-    copy.damage = []
+    (copy.damage, copy.others) = ([], nil)
     let notes = damage.map { "  \(original): \($0)" }
     for line in (isBrief ? [] : copy.lines) + notes { Console.errors.say(line) }
   }
@@ -255,6 +258,7 @@ struct FileEntry: Encodable, Sendable {
       }
     }
     lines += picture?.lines ?? []
+    lines += others?.map { "  \($0)" } ?? []
     lines += topics?.map(line) ?? []
     lines += attachments?.map { "  attachment \($0)" } ?? []
     lines += metadata?.map { "  metadata \($0)" } ?? []

@@ -24,6 +24,9 @@ public struct AudioFormat: Sendable, Hashable {
   /// Samples per second, nominal.
   public var rate: Int
   public var channels: Int
+  /// Where the channels are heard, as the `dwChannelMask` of `WAVEFORMATEXTENSIBLE` says it: a bit for each
+  /// speaker, in the channels' order. 0 where that is not known, as of microphones.
+  public var speakers: UInt32 = 0
 
   /// Accepted by devices and files of this kind.
   public static let rates = 8_000...192_000

@@ -43,7 +43,8 @@ extension PCMFormat {
       case .s32: .s32
       case .f32: .f32
       }
-    self.init(number: number, rate: format.rate, channels: format.channels)
+    self.init(
+      number: number, rate: format.rate, channels: format.channels, speakers: format.speakers)
   }
 }
 

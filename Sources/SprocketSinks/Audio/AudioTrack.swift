@@ -69,9 +69,7 @@ final class AudioTrack {
     let source = reader.format
     (self.reader, self.settings, self.start) = (reader, settings, start)
     isJoined = reader.fileEnd == start
-    format = AudioFormat(
-      number: source.number, rate: settings.rate ?? source.rate,
-      channels: settings.channels ?? source.channels)
+    format = settings.format(of: source)
     output = [UInt8](repeating: 0, count: AudioResampler.most * format.sampleBytes)
     zeros = [UInt8](repeating: 0, count: AudioResampler.most * source.sampleBytes)
     if format != source || settings.sync == .auto {

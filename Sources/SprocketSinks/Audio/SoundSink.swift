@@ -112,7 +112,9 @@ public final class SoundSink: AudioSink {
 extension RecordedSound {
   /// What sound of that format becomes in a file.
   func format(of source: AudioFormat) -> AudioFormat {
-    AudioFormat(
+    var format = AudioFormat(
       number: source.number, rate: rate ?? source.rate, channels: channels ?? source.channels)
+    if format.channels == source.channels { format.speakers = source.speakers }
+    return format
   }
 }

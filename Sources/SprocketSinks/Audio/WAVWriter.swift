@@ -3,9 +3,9 @@ internal import SprocketLibAV
 
 /// Writes a WAV file, whose header is right at each second: what is cut off can be played up to there.
 ///
-/// Sound of 16 bits in one or two channels has the plain format that everything reads, all else
-/// `WAVE_FORMAT_EXTENSIBLE`. A file of 4 GB and more is an RF64 (EBU Tech 3306), for which the header has
-/// room from the start.
+/// Sound of 16 bits in one or two channels that are mono or stereo has the plain format that everything
+/// reads, all else `WAVE_FORMAT_EXTENSIBLE`. A file of 4 GB and more is an RF64 (EBU Tech 3306), for which
+/// the header has room from the start.
 final class WAVWriter: AudioContents {
   private var header: WAVHeader
   private let output: any MuxerOutput
@@ -96,7 +96,10 @@ struct WAVHeader {
 
   /// `WAVEFORMATEX`, or `WAVEFORMATEXTENSIBLE` where the plain one does not say enough.
   private static func description(_ format: AudioFormat) -> [UInt8] {
-    let isPlain = format.number == .s16 && format.channels <= 2
+    // Front centre, front left and right; of more microphones nobody knows where they stand.
+    let usual: UInt32 = format.channels == 1 ? 4 : format.channels == 2 ? 3 : 0
+    let speakers = format.speakers == 0 ? usual : format.speakers
+    let isPlain = format.number == .s16 && format.channels <= 2 && speakers == usual
     // PCM, IEEE float.
     let kind: UInt16 = format.number == .f32 ? 3 : 1
     let bits = UInt16(format.number.bytes * 8)
@@ -104,28 +107,27 @@ struct WAVHeader {
     bytes += number(UInt32(format.rate)) + number(UInt32(format.rate * format.sampleBytes))
     bytes += number(UInt16(format.sampleBytes)) + number(bits)
     guard !isPlain else { return bytes }
-    // Front centre, front left and right; of more microphones nobody knows where they stand.
-    let speakers: UInt32 = format.channels == 1 ? 4 : format.channels == 2 ? 3 : 0
     bytes += number(UInt16(22)) + number(bits) + number(speakers) + number(kind)
     // The rest of KSDATAFORMAT_SUBTYPE_PCM and of KSDATAFORMAT_SUBTYPE_IEEE_FLOAT.
     return bytes + [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71]
   }
 
-  /// Tags as players show them: a title, a date, and the others as a comment.
+  /// Tags as players show them: a title, a date and so on; the others stand in the comment, behind its text.
   private static func list(_ tags: [(name: String, value: String)]) -> [UInt8] {
     func text(_ kind: String, _ value: String) -> [UInt8] {
       value.isEmpty ? [] : chunk(kind, Array(value.utf8) + [0])
     }
     let known = [
       "title": "INAM", "creation_time": "ICRD", "date": "ICRD", "artist": "IART", "album": "IPRD",
-      "track": "IPRT", "genre": "IGNR", "copyright": "ICOP", "comment": "ICMT",
+      "track": "IPRT", "genre": "IGNR", "copyright": "ICOP",
+      "language": "ILNG",
     ]
     var bytes: [UInt8] = []
     for tag in tags { known[tag.name].map { bytes += text($0, tag.value) } }
-    let hasComment = tags.contains { $0.name == "comment" }
-    let others =
-      hasComment ? [] : tags.filter { known[$0.name] == nil }.map { "\($0.name)=\($0.value)" }
-    bytes += text("ICMT", others.joined(separator: " "))
+    let comment = tags.filter { $0.name == "comment" }.map(\.value)
+    let others = tags.filter { $0.name != "comment" && known[$0.name] == nil }
+      .map { "\($0.name)=\($0.value)" }
+    bytes += text("ICMT", (comment + others).joined(separator: " "))
     return bytes.isEmpty ? [] : chunk("LIST", Array("INFO".utf8) + bytes)
   }
 

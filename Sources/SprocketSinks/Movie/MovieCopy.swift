@@ -41,6 +41,8 @@ public struct MovieContents: Sendable {
   public var tracks: [Track]
   /// Whether its packets have times; those of Motion JPEG or H.264 without a container have none.
   public var hasTimes: Bool
+  /// What else is in it, which is neither decoded nor copied, such as `subtitles (subrip)`.
+  public var others: [String] = []
   /// What a copy left out, and what the file's clock did.
   public var notes: [String] = []
   /// Why the file could not be read to its end. For a copy, this describes the original.
@@ -91,7 +93,10 @@ public enum MovieCopy {
       throw RunError(
         .failed,
         copy.contents.failure.map { "\($0)" }
-          ?? "\(path) has nothing that can be copied there; look at it with inspect")
+          ?? (copy.contents.hasTimes
+            ? "\(path) has nothing that can be copied there; look at it with inspect"
+            : "\(path) has no times, by which its pictures could be copied; encode it: leave --copy out")
+      )
     }
     try output.complete()
     copy.contents.container = container.rawValue
@@ -134,7 +139,7 @@ extension MovieContents {
         duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,
         missing: Double(track.missing) / 1e9)
     }
-    notes = contents.notes
+    (others, notes) = (contents.others, contents.notes)
     let missing = contents.missingByteCount
     damage =
       contents.failure.map { "\($0)" }

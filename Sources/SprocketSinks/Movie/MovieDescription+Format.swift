@@ -47,6 +47,13 @@ extension MovieDescription {
         format.color.codes.primaries, format.color.codes.transfer, format.color.codes.matrix
       ), isGray: isGray,
       display: MediaDisplay(format.presentation))
+    guard format.image?.subsampling == .yuv420 else { return }
+    chromaSite =
+      switch format.color.chromaSite {
+      case .left: .left
+      case .center: .center
+      case .topLeft: .topLeft
+      }
   }
 }
 

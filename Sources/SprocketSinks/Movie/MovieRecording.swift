@@ -194,12 +194,14 @@ final class MovieRecording: RecordingFile {
     tracks = made.map(\.track)
     backlogs = made.map { _ in SoundBacklog() }
     encoder = try encoding.map { (encoding) throws(RunError) in try encoding.take(container) }
-    let names = sound.readers.map(\.tap.description.name)
+    let sources = sound.readers.map(\.tap.description)
     do throws(MuxerError) {
       muxer = try Muxer(
         container, description, encoder: encoder,
-        sound: zip(made, names).map {
-          SoundTrack(format: PCMFormat($0.track.format), name: $1, encoder: $0.encoder)
+        sound: zip(made, sources).map {
+          SoundTrack(
+            format: PCMFormat($0.track.format), name: $1.name, language: $1.tags["language"],
+            encoder: $0.encoder)
         },
         hasText: hasReports, tags: captured.movieTags(tags), fragment: output.fragment,
         output: output)

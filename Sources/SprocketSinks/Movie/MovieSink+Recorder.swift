@@ -8,7 +8,7 @@ extension MovieSink {
   public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
     let asked = order.path ?? path
     let container = try Self.container(asked)
-    try sound.check(container, asked)
+    _ = try sound.check(container, asked)
     return try make(
       try takeName(asked, order.index), container,
       isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound)

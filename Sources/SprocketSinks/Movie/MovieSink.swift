@@ -113,7 +113,7 @@ public final class MovieSink: Recorder {
     // An encoder takes longer for a picture than threads to wake up.
     setup.backlog =
       newEncoding != nil && !setup.isLive ? 1 : setup.diskBacklog(of: setup.format)
-    try sound.check(container, path)
+    for loss in try sound.check(container, path) { note("movie: \(loss)") }
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
         "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "

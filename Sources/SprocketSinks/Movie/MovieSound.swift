@@ -27,9 +27,9 @@ struct MovieSound {
     }
   }
 
-  /// Throws where such a file does not hold the sound.
-  func check(_ container: MovieContainer, _ path: String) throws(RunError) {
-    guard !readers.isEmpty else { return }
+  /// Throws where such a file does not hold the sound. Returns what it does not keep of it.
+  func check(_ container: MovieContainer, _ path: String) throws(RunError) -> [String] {
+    guard !readers.isEmpty else { return [] }
     guard let codec = codec(container) else {
       if container.holdsPCM {
         guard settings.bitRate == nil else {
@@ -38,7 +38,7 @@ struct MovieSound {
             "the sound of \(path) is PCM, which has no bit rate to choose; leave out --audio-bitrate, or "
               + "choose aac", change: .audioCodec)
         }
-        return
+        return container == .mkv ? try unplaced { $0.speakers == 0 || $0.channels <= 2 } : []
       }
       throw RunError(
         .usage,
@@ -51,9 +51,23 @@ struct MovieSound {
         "cannot record \(codec.rawValue) into \(path): .\(container.rawValue) files do not hold it; record a "
           + ".mp4 or .mkv, or choose aac", change: .audioCodec)
     }
-    for reader in readers {
-      _ = try encoder(codec, settings(codec, reader.format).format(of: reader.format))
+    return try unplaced { (format) throws(RunError) in
+      let encoder = try encoder(codec, settings(codec, format).format(of: format))
+      return encoder.keepsSpeakers && (container == .mkv || encoder.namesSpeakers)
     }
+  }
+
+  /// Says which sound loses the places of its channels.
+  private func unplaced(
+    _ isKept: (AudioFormat) throws(RunError) -> Bool
+  ) throws(RunError) -> [String] {
+    var losses: [String] = []
+    for reader in readers where try !isKept(reader.format) {
+      losses.append(
+        "the file does not say where the \(reader.format.channels) channels are heard: players take the "
+          + "usual places; a .mov with pcm says it")
+    }
+    return losses
   }
 
   /// The settings, with a rate that the codec has.

@@ -270,5 +270,6 @@ extension AudioFormat {
       case .f32: .f32
       }
     self.init(number: number, rate: format.rate, channels: format.channels)
+    speakers = format.speakers
   }
 }
