@@ -21,15 +21,30 @@ public enum PictureFile {
   /// preview of another kind of file for the picture.
   private static let mostStrayBytes = 512
 
-  /// What makes the picture upright, from EXIF in a JPEG or a PNG (`eXIf`), or from a TIFF's own directory;
-  /// upright where nothing is said.
+  /// What makes the picture upright, from EXIF in a JPEG, a PNG (`eXIf`) or a WebP, from a TIFF's own
+  /// directory, or from an AVIF's properties; upright where nothing is said.
   ///
   /// Cost: segments are skipped; nothing is allocated.
   public static func orientation(of bytes: Span<UInt8>) -> Orientation {
+    if begins(bytes.extracting(min(4, bytes.count)...), Array("ftyp".utf8)) {
+      return PictureBoxes.orientation(bytes)
+    }
     guard let header = tiffRange(in: bytes).flatMap({ TIFFHeader(bytes.extracting($0)) }) else {
       return .upright
     }
     return header.orientation.flatMap { Orientation(rawValue: $0) } ?? .upright
+  }
+
+  /// Whether the file of a PNG or an AVIF is a film: its pictures have times of their own.
+  public static func isFilm(_ bytes: Span<UInt8>) -> Bool {
+    isPNG(bytes) ? chunk("acTL", of: bytes) != nil : PictureBoxes.isFilm(bytes)
+  }
+
+  /// Whether the first page of a TIFF has luma and chroma of full range, as all have that do not say
+  /// otherwise (TIFF 6.0, section 20 and 21, `ReferenceBlackWhite`). libavcodec says nothing of it.
+  public static func isFullRange(_ bytes: Span<UInt8>) -> Bool {
+    guard !isJPEG(bytes), let directory = TIFFDirectory(bytes) else { return false }
+    return (directory.ratio(.referenceBlackWhite, in: bytes) ?? 0) < 1
   }
 
   /// A page of a TIFF.
@@ -83,24 +98,43 @@ public enum PictureFile {
       guard let segment = CameraStill.exif(in: bytes), segment.count > 10 else { return nil }
       return segment.lowerBound + 10..<segment.upperBound
     }
-    if begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-      return exifChunk(bytes)
-    }
+    if isPNG(bytes) { return chunk("eXIf", of: bytes) }
+    if begins(bytes, Array("RIFF".utf8)) { return webPExif(bytes) }
     return 0..<bytes.count
   }
 
-  /// Where the contents of a PNG's `eXIf` lie. A chunk has a length, four letters, contents and a checksum of
-  /// four bytes (PNG, third edition, 5.3 and 11.3.4.6).
-  private static func exifChunk(_ bytes: Span<UInt8>) -> Range<Int>? {
+  private static func isPNG(_ bytes: Span<UInt8>) -> Bool {
+    begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+  }
+
+  /// Where the contents of the first chunk of that name of a PNG lie. A chunk has a length, four letters,
+  /// contents and a checksum of four bytes (PNG, third edition, 5.3).
+  private static func chunk(_ name: String, of bytes: Span<UInt8>) -> Range<Int>? {
+    let letters = Array(name.utf8)
     var place = 8
     while place <= bytes.count - 12 {
       let length = (0..<4).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }
       guard length <= bytes.count - place - 12 else { return nil }
       let start = place + 8
-      if begins(bytes.extracting(place + 4..<start), [0x65, 0x58, 0x49, 0x66]) {
-        return start..<start + length
-      }
+      if begins(bytes.extracting(place + 4..<start), letters) { return start..<start + length }
       place = start + length + 4
+    }
+    return nil
+  }
+
+  /// Where EXIF lies in a WebP. A chunk has four letters, a length, contents, and a byte where the length is
+  /// odd (RFC 9649, 2.3 and 2.7.1.5). Some programs write "Exif" and two zeros before it, as JPEGs have.
+  private static func webPExif(_ bytes: Span<UInt8>) -> Range<Int>? {
+    var place = 12
+    while place <= bytes.count - 8 {
+      let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 4 + $1]) << (8 * $1) }
+      guard length <= bytes.count - place - 8 else { return nil }
+      let start = place + 8
+      if begins(bytes.extracting(place..<start), Array("EXIF".utf8)) {
+        let contents = bytes.extracting(start..<start + length)
+        return start + (begins(contents, Array("Exif\0\0".utf8)) ? 6 : 0)..<start + length
+      }
+      place = start + length + length % 2
     }
     return nil
   }

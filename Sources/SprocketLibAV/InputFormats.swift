@@ -35,6 +35,9 @@ enum InputFormats {
     return images.contains(kind) || kind == "mpjpeg"
   }
 
+  /// Whether pictures of such a file last as long as it says, and not until the next one is due.
+  static func isAnimation(_ names: String) -> Bool { ["apng", "gif"].contains(names) }
+
   /// One picture, or several one behind the other.
   private static let pictures: Set<String> = [
     "bmp_pipe", "dds_pipe", "dpx_pipe", "exr_pipe", "gem_pipe", "j2k_pipe", "jpeg_pipe",
@@ -55,7 +58,7 @@ enum InputFormats {
 
   /// What names other files.
   static let playlists: Set<String> = [
-    "concat", "dash", "hls", "image2", "imf", "rtsp", "sdp", "vobsub", "webm_dash_manifest",
+    "concat", "dash", "hls", "imf", "rtsp", "sdp", "vobsub", "webm_dash_manifest",
   ]
 
   /// What a file may be.
@@ -90,12 +93,24 @@ enum InputFormats {
         case .sound: containers.union(sounds)
         case .any: containers.union(sounds).union(images)
         }
+      if kind == "webp_pipe", isFilm(input) { throw failure(.unreadPicture("animated WebP"), 0) }
       if taken.contains(kind) { return unsafe format }
       let isKnown = sounds.contains(kind) || images.contains(kind)
-      refused = isKnown ? wanted == .sound ? .noSound : .noVideo : .otherContainer(kind)
+      // `image2` knows nothing but the name's ending.
+      refused =
+        isKnown
+        ? wanted == .sound ? .noSound : .noVideo
+        : kind == "image2" ? .notMedia : .otherContainer(kind)
     }
     if let kind = pictureKind(input) { throw failure(.unreadPicture(kind), 0) }
     throw failure(refused, 0)
+  }
+
+  /// Whether a WebP is animated, which libavcodec does not read (RFC 9649, 2.7).
+  private static func isFilm(_ input: borrowing FileInput) -> Bool {
+    // Behind the file's kind and length: the first chunk's name, its length, and flags.
+    guard let chunk = input.bytes(at: 12) else { return false }
+    return String(decoding: chunk[0..<4], as: UTF8.self) == "VP8X" && chunk[8] & 2 != 0
   }
 
   /// The name of a picture's format that is not read; `nil` for all else. Asked where a file could not be

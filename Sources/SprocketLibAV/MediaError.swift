@@ -61,6 +61,8 @@ public struct MediaError: Error, Equatable, Sendable {
 
   /// The library's words for ``status``.
   public var reason: String { libraryText(status) }
+  /// The same in brackets; nothing where no function failed.
+  private var inBrackets: String { status == 0 ? "" : " (\(reason))" }
 }
 
 /// The library's words for a status. They need the library; a file whose `open` fails is reported without.
@@ -96,7 +98,7 @@ extension MediaError: CustomStringConvertible {
       "\(path) is a pipe or a device, and a video is read from a file alone; copy it into one."
     case .emptyFile: "\(path) is empty; record or copy it anew."
     case .notMedia:
-      "\(path) is not a movie or picture that can be read (\(reason)); try to play it with ffplay."
+      "\(path) is not a movie or picture that can be read\(inBrackets); try to play it with ffplay."
     case .unfinished:
       "\(path) has no index: its recording or copying was cut off; copy it anew, or record fragments."
     case .needsSeeking:
@@ -121,12 +123,12 @@ extension MediaError: CustomStringConvertible {
     case .noSamples:
       "\(path) has sound of which nothing can be decoded: it is damaged or empty; copy it anew."
     case .unsupportedSound:
-      "\(path) has sound that this system's libavcodec cannot decode (\(reason)); convert it to WAV or FLAC."
+      "\(path) has sound that libavcodec here cannot decode\(inBrackets); convert it to WAV or FLAC."
     case .changedSound(let seconds):
       "\(path) has sound of another rate or with other channels from \(seconds) s on; convert it first, for "
         + "example with ffmpeg."
     case .unsupportedCodec:
-      "\(path) has video that this system's libavcodec cannot decode (\(reason)); convert it to "
+      "\(path) has video that this system's libavcodec cannot decode\(inBrackets); convert it to "
         + "H.264 or Motion-JPEG."
     case .readFailed:
       "\(path) cannot be read any further (\(reason), in \(operation)); the file is damaged or its "

@@ -32,6 +32,7 @@ public struct TIFFTag: RawRepresentable, Hashable, Sendable {
   public static let jpegOffset = TIFFTag(513)
   public static let jpegByteCount = TIFFTag(514)
   public static let ycbcrPositioning = TIFFTag(531)
+  public static let referenceBlackWhite = TIFFTag(532)
   public static let exifIFD = TIFFTag(34665)
 
   // TIFF/EP, which DNG takes over.

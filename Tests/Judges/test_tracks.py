@@ -337,7 +337,7 @@ def test_frames_and_pages_of_one_file_are_all_there(tmp_path):
     pictures = [Image.new("RGB", (64, 48), (value, value, value)) for value in (20, 60, 100, 140)]
     more = {"save_all": True, "append_images": pictures[1:]}
     pictures[0].save(tmp_path / "a.gif", duration=200, **more)
-    pictures[0].save(tmp_path / "b.png", **more)
+    pictures[0].save(tmp_path / "b.png", duration=200, **more)
     pictures[0].save(tmp_path / "c.tif", **more)
     pictures[0].save(tmp_path / "d.tiff", compression="tiff_lzw", **more)
     pictures[0].save(tmp_path / "e.png")
@@ -350,9 +350,10 @@ def test_frames_and_pages_of_one_file_are_all_there(tmp_path):
         return found.tolist(), times
 
     four = [20, 60, 100, 140]
-    # A GIF has times of its own; pages have those of the rate.
-    assert levels(tmp_path / "a.gif") == (four, [number * 200_000_000 for number in range(4)])
-    for name in "b.png", "c.tif", "d.tiff":
+    # Animations have times of their own; pages have those of the rate.
+    for name in "a.gif", "b.png":
+        assert levels(tmp_path / name) == (four, [number * 200_000_000 for number in range(4)])
+    for name in "c.tif", "d.tiff":
         assert levels(tmp_path / name, "--rate", 10) == (four, [number * 10**8 for number in range(4)])
     assert levels(tmp_path)[0] == four * 4 + [20]
 

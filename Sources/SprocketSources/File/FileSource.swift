@@ -65,6 +65,7 @@ public final class FileSource: Source {
   private var failure: RunError?
   var hasSound = false
   var hasOddAngle = false
+  var hasTransparency = false
   var missingByteCount: Int64 = 0
   var streamNote: String?
   var tags: [String: String] = [:]
@@ -250,6 +251,7 @@ public final class FileSource: Source {
     let found = try reader!.nextFrame { isMJPEG && !damage.isDecodable($0) }
     switch consume found {
     case .frame(let frame):
+      hasTransparency = reader?.hasTransparency ?? false
       presentation.learn(
         from: frame, isFirst: lastTime == nil, header: reader?.info.display)
       held = Held(

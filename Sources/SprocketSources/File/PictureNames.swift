@@ -1,5 +1,7 @@
 internal import Glibc
+internal import SprocketCodecs
 internal import SprocketCore
+internal import SprocketLibAV
 
 /// Files of pictures that one argument names, in the order in which they are shown.
 struct PictureNames: Equatable {
@@ -37,8 +39,7 @@ struct PictureNames: Equatable {
       self.init(inOrder: found)
       leftOut = all.count - found.count
     } else if kind.holdsBytes {
-      // A GIF has times of its own.
-      guard Self.isPicture(text), ending(of: text) != "gif" else { return nil }
+      guard Self.isPicture(text), !Self.isFilm(text) else { return nil }
       self.init(inOrder: [text])
     } else if let pattern = NumberPattern(text) {
       try self.init(pattern, text)
@@ -91,6 +92,17 @@ struct PictureNames: Equatable {
     }
     try Self.refuseMedia(found.map(\.0), text)
     entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
+  }
+
+  /// Whether a picture's file is a film, which has times of its own: a GIF, and what says so in its bytes.
+  /// One that cannot be read is none.
+  private static func isFilm(_ path: String) -> Bool {
+    guard ["avif", "png"].contains(ending(of: path)) else { return ending(of: path) == "gif" }
+    guard let file = try? WholeFileReader().read(path: path) else { return false }
+    let isFilm = PictureFile.isFilm(unsafe Span(_unsafeElements: file.bytes))
+    // The bytes are there as long as the file is.
+    _ = consume file
+    return isFilm
   }
 
   /// Whether the name is that of a JPEG.

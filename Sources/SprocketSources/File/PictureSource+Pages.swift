@@ -53,9 +53,12 @@ extension PictureSource {
     if isCorrupt { note("\(path) is damaged: its picture is not whole; copy it anew.") }
     var presentation = Presentation(orientation: orientation)
     presentation.pixelAspect = PixelAspect(reader?.info.display.pixelAspect)
+    var color = frame.color
+    if isFullRange, color.range == .unspecified { color.range = .full }
+    hasTransparency = hasTransparency || reader?.hasTransparency ?? false
     let format = FrameFormat(
       pixelFormat: frame.format, width: frame.width, height: frame.height,
-      color: Color(frame.color, frame.format), rate: rate, presentation: presentation)
+      color: Color(color, frame.format), rate: rate, presentation: presentation)
     picture = consume frame
     return Held(isCorrupt: isCorrupt, format: format)
   }

@@ -5,8 +5,8 @@ internal import SprocketLibAV
 /// Shows files of pictures one after the other: a folder, `shots/*.jpg`, `Z-%03d.png`, or a single one.
 ///
 /// A JPEG stays encoded, its structure checked, and is lent as it was read; all else is decoded by
-/// libavcodec. Orientation is what a JPEG's EXIF, a TIFF or a PNG's `eXIf` says. Where size, layout, colour
-/// or orientation change, an epoch begins.
+/// libavcodec. Orientation is what a JPEG's or a WebP's EXIF, a TIFF, a PNG's `eXIf` or an AVIF says. Where
+/// size, layout, colour or orientation change, an epoch begins.
 ///
 /// ## Time and number
 ///
@@ -47,6 +47,10 @@ public final class PictureSource: Source {
   /// Of the file that is read.
   var orientation = Orientation.upright
   private var isJPEG = false
+  /// YUV of the file is of full range, though nothing but the file's kind says so.
+  var isFullRange = false
+  /// A picture that is not opaque was shown.
+  var hasTransparency = false
   /// The file that was opened last, while it may have more frames, and pages of it that were not shown.
   var reader: MediaReader?
   var pages: ArraySlice<PictureFile.Page> = []
@@ -202,7 +206,7 @@ public final class PictureSource: Source {
   /// to be decoded here it returns `nil` and sets no `packet`.
   private func readWhole() throws(MediaError) -> FrameFormat? {
     let interruption = interruption
-    (orientation, isJPEG) = (.upright, false)
+    (orientation, isJPEG, isFullRange) = (.upright, false, false)
     guard let file = try files.read(path: path, isInterrupted: { interruption.isSet }) else {
       if PictureNames.namesTIFF(path) {
         note("\(path) is larger than 256 MB: of its pages the first alone is taken.")
@@ -213,6 +217,7 @@ public final class PictureSource: Source {
     let start = PictureFile.jpegStart(in: bytes, isNamedJPEG: PictureNames.namesJPEG(path))
     isJPEG = start != nil
     orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
+    isFullRange = PictureFile.isFullRange(bytes)
     let found = PictureFile.pages(bytes)
     pages = found.pages[...]
     if found.isCut { note("\(path) is cut off: pages may be missing at its end; copy it anew.") }
@@ -261,7 +266,8 @@ public final class PictureSource: Source {
     let files = leftOut == 1 ? "1 file" : "\(leftOut) files"
     let others = "left out of \(name), by the names no pictures: \(files)"
     let damaged = "\(faultCount) files of \(name) are damaged"
-    return (leftOut > 0 ? [others] : []) + faults + (faultCount > faults.count ? [damaged] : [])
+    return (leftOut > 0 ? [others] : []) + (hasTransparency ? [FileSource.transparency(name)] : [])
+      + faults + (faultCount > faults.count ? [damaged] : [])
   }
 
   public func interrupt() { interruption.set() }
