@@ -1,3 +1,4 @@
+import Foundation
 import SprocketCore
 import TestExpectations
 import Testing
@@ -43,6 +44,21 @@ struct MovieNamesTests {
     again.keep()
     _ = consume again
     #expect(throws: RunError.self) { try take() }
+  }
+
+  @Test func aFileOfThisRunIsKnownByItsTimeWhereItsNameIsForgotten() throws {
+    let folder = NSTemporaryDirectory() + "names-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let names = MovieNames()
+    func take(_ path: String) throws(RunError) -> MovieName {
+      try names.take(path, 1, isMadeUp: false, replaces: true) { _ in true }
+    }
+    try Data([1]).write(to: URL(fileURLWithPath: folder + "/0.mov"))
+    for number in 0...1024 { try take(folder + "/\(number).mov").keep() }
+    #expect(throws: RunError.self) { try take(folder + "/0.mov") }
+    // A file of before the run is replaced.
+    expectEqual(try take("/etc/passwd").path, "/etc/passwd")
   }
 
   @Test func namesOfAYearTakeBoundedMemory() throws {

@@ -26,6 +26,19 @@ import Testing
     }
   }
 
+  @Test func noLessMemoryIsPlannedThanThePictureTakes() {
+    for (width, height) in [(64, 48), (320, 240), (641, 483)] {
+      let texture = SceneTexture(frameWidth: width, frameHeight: height, seed: 1)
+      let canvas = texture.width * texture.height * MemoryLayout<SIMD4<UInt8>>.size
+      let planes = texture.levels.reduce(0) { $0 + $1.luma.count + $1.u.count + $1.v.count }
+      // What is blurred is light of 32 bits for a time.
+      let light = texture.width * texture.height * MemoryLayout<Float>.size
+      let planned = SceneTexture.drawingBytes(frameWidth: width, frameHeight: height)
+      expectAtLeast(planned, canvas + light + planes)
+      expectAtMost(planned, 2 * (canvas + light + planes))
+    }
+  }
+
   @Test func refusesWhatBeginsAfterTheCachedFrames() {
     // At 30 frames per second the last of 10 is at 0.3 s, and of 16 at 0.5 s.
     let changes: [(String, (inout SceneSettings) -> Void)] = [
