@@ -212,12 +212,16 @@ final class RecordingSink: Sink, @unchecked Sendable {
   var selectsEvery: UInt64?
   var refusesWidth: Int?
   var durableCount = UInt64.max
+  /// How often it was asked to return soon.
+  let interrupts = Atomic<Int>(0)
   let packs: Bool
 
   init(_ name: String = "record", packs: Bool = false) {
     self.name = name
     self.packs = packs
   }
+
+  func interrupt() { interrupts.add(1, ordering: .relaxed) }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     if setup.format.width == refusesWidth { throw RunError(.failed, "another width; stop there") }

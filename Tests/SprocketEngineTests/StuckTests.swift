@@ -132,6 +132,26 @@ struct Picky: Stage {
     expectEqual(slow.finishes, 1)
   }
 
+  @Test func aSinkThatIsDoneWithItsEpochIsNotAskedToReturn() throws {
+    let slow = RecordingSink("slow")
+    // It may wait in the next epoch.
+    let other = RecordingSink("other")
+    slow.delay = { number in
+      while number == 3, slow.interrupts.load(ordering: .relaxed) == 0 { usleep(1000) }
+      return 0
+    }
+    let frames = (0..<6).map { ScriptedSource.Step.frame(sequence: UInt64($0)) }
+    let engine = try Engine(
+      source: ScriptedSource(frames + [.epoch(width: 24)] + frames, isLive: true), stages: [],
+      sinks: [slow, other], options: options(drain: .milliseconds(50))
+    ) { GreyUnpacker() }
+    try engine.start()
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(engine.summary.epochs, 2)
+    expectAtLeast(slow.interrupts.load(ordering: .relaxed), 1)
+    expectEqual(other.interrupts.load(ordering: .relaxed), 0)
+  }
+
   @Test func sinksAreFinishedWhenTheNextEpochCannotBeMade() throws {
     let sink = RecordingSink()
     let steps: [ScriptedSource.Step] =

@@ -44,8 +44,9 @@ public protocol Sink: AnyObject {
   /// What the sink counted beside frames, for the summary and for who asks about the run: each with the name
   /// that it has there, such as `copies`. Unlike the other calls it may come on any thread, at any time.
   var counts: [(name: String, value: UInt64)] { get }
-  /// Asks a waiting `write` to return soon, because the run ends without it. Unlike the other calls it may
-  /// come on any thread, at any time, also if the run is never started.
+  /// Asks a waiting `write` to return soon, because the run, or the epoch, ends without it. It holds for the
+  /// rest of the run. Unlike the other calls it may come on any thread, at any time, also if the run is
+  /// never started.
   func interrupt()
   /// Whether the sink produces a result of its own: a file, a stream with a reader, a digest. A run that has
   /// such sinks ends when all of them have ended.

@@ -76,7 +76,7 @@ extension Engine {
     let waited = monotonicNow() - startTime.load(ordering: .relaxed)
     let isShort = waited < SourceWatch.patience
     let isTold = shared.isStopping && isShort
-    guard waitsInVain, !pump.hasEnded, !isTold, shared.errors.withLock({ $0.isEmpty }) else {
+    guard waitsInVain, !pump.hasEnded, !isTold, !shared.hasFailed else {
       return
     }
     // Cameras take up to two seconds to their first frame.

@@ -106,8 +106,8 @@ extension Engine {
   private func addShared(to summary: inout RunSummary) {
     summary.processPeakResidentBytes = peakResidentBytes()
     summary.droppedEvents = shared.counters.droppedEvents.now
-    summary.errors = shared.errors.withLock { $0 }
-    summary.notes = shared.notes.withLock { $0 }
+    summary.errors = shared.errors
+    summary.notes = shared.notes
     summary.audio = audio.map(\.summary)
     for sound in summary.audio {
       summary.errors += sound.errors

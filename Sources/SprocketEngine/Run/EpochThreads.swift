@@ -108,7 +108,8 @@ final class EpochThreads {
     }
     if !isDone {
       epoch.flushes.store(true, ordering: .releasing)
-      for state in sinks { state.sink.interrupt() }
+      // The others go on in the next epoch: they would not wait for anything there.
+      for state in sinks where !state.thread.isIdle { state.sink.interrupt() }
       wait(Self.graceNanoseconds)
       epoch.isAbandoned.store(true, ordering: .releasing)
       wait(Self.graceNanoseconds)

@@ -17,9 +17,8 @@ final class RunShared: Sendable {
   let stopLevel = Atomic<Int>(0)
   /// Number of running sinks with `lasts`.
   private let lastingSinks: Atomic<Int>
-  let errors = Locked<[RunError]>([])
-  /// Remarks that are not errors, for example that a reader closed its pipe.
-  let notes = Locked<[String]>([])
+  private let failures = Locked(BoundedSentences<RunError>())
+  private let remarks = Locked(BoundedSentences<String>())
   /// Whether the source failed: recordings then end with the reason `device`.
   let sourceHasFailed = Atomic<Bool>(false)
   /// A message for the user while the run continues.
@@ -65,29 +64,31 @@ final class RunShared: Sendable {
     if sink.lasts { lastingSinks.wrappingSubtract(1, ordering: .relaxed) }
   }
 
-  /// Adds an error, unless an equal one is there: two sinks that write one file fail with the same
-  /// text.
-  func fail(_ error: RunError) {
-    errors.withLock { errors in
-      if errors.contains(where: { $0.description == error.description }) { return }
-      if errors.count < Self.keptErrors { errors.append(error) }
+  var hasFailed: Bool { failures.withLock { !$0.isEmpty } }
+
+  var errors: [RunError] {
+    failures.withLock { failures in
+      failures.all { RunError($0.code, "\($1) more like this one: \($0.description)") }
     }
   }
 
-  /// Adds a remark, unless an equal one is there.
-  func note(_ text: String) {
-    notes.withLock { notes in
-      if !notes.contains(text), notes.count < Self.keptErrors { notes.append(text) }
-    }
+  /// Remarks that are not errors, for example that a reader closed its pipe.
+  var notes: [String] {
+    remarks.withLock { remarks in remarks.all { "\($1) more like this one: \($0)" } }
   }
+
+  /// Adds an error, unless an equal one is there: two sinks that write one file fail with the same
+  /// text.
+  func fail(_ error: RunError) {
+    failures.withLock { $0.add(error, error.description) }
+  }
+
+  /// Adds a remark, unless an equal one is there.
+  func note(_ text: String) { remarks.withLock { $0.add(text, text) } }
 
   /// Adds a sentence about recordings that the run's end cut short: an error, unless the user ended the run.
   func tellShort(_ sentence: String) {
     if isStopping { return note(sentence) }
     fail(RunError(.failed, sentence + "; ask earlier, or let the run be longer"))
   }
-
-  /// Most errors, and most remarks, that are kept: the first ones. A run of days may fail to write many
-  /// recordings; each has a record of its own. Larger: more of them are told at the run's end.
-  private static let keptErrors = 100
 }
