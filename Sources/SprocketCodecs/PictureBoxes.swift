@@ -6,12 +6,7 @@ struct PictureBoxes {
   /// 6.5.12). The first of each is taken: files have one for all images in them. Upright where there is none,
   /// and for another file. Cost: boxes are skipped; nothing is allocated.
   static func orientation(_ bytes: Span<UInt8>) -> Orientation {
-    var range = 0..<bytes.count
-    // `meta` has a version of four bytes before its boxes.
-    for (name, head) in [("meta", 4), ("iprp", 0), ("ipco", 0)] {
-      guard let found = box(name, in: range, bytes), found.count >= head else { return .upright }
-      range = found.dropFirst(head)
-    }
+    guard let range = properties(bytes) else { return .upright }
     func property(_ name: String) -> Int? {
       box(name, in: range, bytes).flatMap { $0.isEmpty ? nil : Int(bytes[$0.lowerBound]) }
     }
@@ -32,6 +27,29 @@ struct PictureBoxes {
     return Orientation(rawValue: number) ?? .upright
   }
 
+  /// Where the properties of the images are (`ipco`).
+  private static func properties(_ bytes: Span<UInt8>) -> Range<Int>? {
+    var range = 0..<bytes.count
+    // `meta` has a version of four bytes before its boxes.
+    for (name, head) in [("meta", 4), ("iprp", 0), ("ipco", 0)] {
+      guard let found = box(name, in: range, bytes), found.count >= head else { return nil }
+      range = found.dropFirst(head)
+    }
+    return range
+  }
+
+  /// Whether one of the images is the transparency of another (`auxC`, 6.5.8).
+  static func hasAlpha(_ bytes: Span<UInt8>) -> Bool {
+    guard let range = properties(bytes), let kind = box("auxC", in: range, bytes) else {
+      return false
+    }
+    let words = Array("alpha".utf8)
+    return kind.count >= words.count
+      && (kind.lowerBound...kind.upperBound - words.count).contains { place in
+        words.indices.allSatisfy { bytes[place + $0] == words[$0] }
+      }
+  }
+
   /// Whether the file is a film (`avis`), whose pictures have times, and not a picture.
   static func isFilm(_ bytes: Span<UInt8>) -> Bool {
     bytes.count >= 12 && letters("ftyp", bytes, at: 4) && letters("avis", bytes, at: 8)
@@ -42,10 +60,15 @@ struct PictureBoxes {
   {
     var place = range.lowerBound
     while place <= range.upperBound - 8 {
-      let length = (0..<4).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }
-      // Shorter ones say that the length stands elsewhere, or that the box goes on to the end of the file.
-      guard length >= 8, length <= range.upperBound - place else { return nil }
-      if letters(name, bytes, at: place + 4) { return place + 8..<place + length }
+      var (length, head) = ((0..<4).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }, 8)
+      if length == 0 { length = range.upperBound - place }
+      if length == 1, range.upperBound - place >= 16 {
+        // The length stands behind the name, in 64 bits; no file has more than 48.
+        guard bytes[place + 8] == 0, bytes[place + 9] == 0 else { return nil }
+        (length, head) = ((10..<16).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }, 16)
+      }
+      guard length >= head, length <= range.upperBound - place else { return nil }
+      if letters(name, bytes, at: place + 4) { return place + head..<place + length }
       place += length
     }
     return nil

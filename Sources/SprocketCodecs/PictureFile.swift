@@ -37,8 +37,11 @@ public enum PictureFile {
 
   /// Whether the file of a PNG or an AVIF is a film: its pictures have times of their own.
   public static func isFilm(_ bytes: Span<UInt8>) -> Bool {
-    isPNG(bytes) ? chunk("acTL", of: bytes) != nil : PictureBoxes.isFilm(bytes)
+    isPNG(bytes) ? chunk("acTL", of: bytes, before: "IDAT") != nil : PictureBoxes.isFilm(bytes)
   }
+
+  /// Whether an AVIF has a picture of its transparency, which libavcodec does not read.
+  public static func hasAlphaItem(_ bytes: Span<UInt8>) -> Bool { PictureBoxes.hasAlpha(bytes) }
 
   /// Whether the first page of a TIFF has luma and chroma of full range, as all have that do not say
   /// otherwise (TIFF 6.0, section 20 and 21, `ReferenceBlackWhite`). libavcodec says nothing of it.
@@ -109,14 +112,18 @@ public enum PictureFile {
 
   /// Where the contents of the first chunk of that name of a PNG lie. A chunk has a length, four letters,
   /// contents and a checksum of four bytes (PNG, third edition, 5.3).
-  private static func chunk(_ name: String, of bytes: Span<UInt8>) -> Range<Int>? {
-    let letters = Array(name.utf8)
+  private static func chunk(
+    _ name: String, of bytes: Span<UInt8>, before end: String = "IEND"
+  ) -> Range<Int>? {
+    let (letters, last) = (Array(name.utf8), Array(end.utf8))
     var place = 8
     while place <= bytes.count - 12 {
       let length = (0..<4).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }
       guard length <= bytes.count - place - 12 else { return nil }
       let start = place + 8
-      if begins(bytes.extracting(place + 4..<start), letters) { return start..<start + length }
+      let found = bytes.extracting(place + 4..<start)
+      if begins(found, letters) { return start..<start + length }
+      if begins(found, last) { return nil }
       place = start + length + 4
     }
     return nil

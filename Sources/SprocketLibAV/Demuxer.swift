@@ -194,6 +194,10 @@ struct Demuxer: ~Copyable {
   /// Whether the file says where its packets are; else a place is guessed, or read up to.
   var hasIndex: Bool { unsafe context.pointee.iformat.pointee.flags & AVFMT_GENERIC_INDEX == 0 }
 
+  var isAnimation: Bool {
+    InputFormats.isAnimation(unsafe String(cString: context.pointee.iformat.pointee.name))
+  }
+
   /// What the file says of itself, but for how it is stored.
   ///
   /// The corresponding C function is `av_dict_get`.
@@ -209,10 +213,17 @@ struct Demuxer: ~Copyable {
       )
       // Long values are data of programs, and a movie's header with them exceeds the buffer that holds it.
       if !Self.ownTags.contains(key.lowercased()), tags.count < 64, value.utf8.count <= 512 {
-        tags[key] = value
+        tags[key] = key.lowercased() == "comment" ? Self.withoutOwnWords(value) : value
       }
     }
     return tags
+  }
+
+  /// A comment without what a WAV of ours says in it of its first sample.
+  private static func withoutOwnWords(_ comment: String) -> String {
+    comment.split(separator: " ", omittingEmptySubsequences: false)
+      .filter { !$0.hasPrefix("captured_ns=") && !$0.hasPrefix("captured_clock=") }
+      .joined(separator: " ")
   }
 
   /// What a muxer writes itself, and what our movies say of their first frame.

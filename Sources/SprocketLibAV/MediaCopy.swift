@@ -107,17 +107,17 @@ public struct MediaCopy: ~Copyable {
     let container = unsafe String(cString: context.pointee.iformat.pointee.name)
     var tracks: [MediaContents.Track] = []
     var others: [String] = []
+    let chapters = unsafe context.pointee.nb_chapters
     for index in unsafe 0..<Int(context.pointee.nb_streams) {
       guard let stream = unsafe context.pointee.streams[index] else { continue }
       if var track = unsafe MediaContents.Track(stream) {
         // Their pictures last as long as they say.
         if InputFormats.isAnimation(container) { track.usual = 0 }
         tracks.append(track)
-      } else {
+      } else if unsafe chapters == 0 || stream.pointee.codecpar.pointee.codec_tag != Self.textTag {
         others.append(unsafe MediaContents.nameOfOther(stream))
       }
     }
-    let chapters = unsafe context.pointee.nb_chapters
     if chapters > 0 { others.append(chapters == 1 ? "a chapter" : "\(chapters) chapters") }
     guard !tracks.isEmpty else { throw media.failure(.noVideo, "avformat_find_stream_info", 0) }
     contents = MediaContents(container: container, tracks: tracks)
@@ -127,6 +127,9 @@ public struct MediaCopy: ~Copyable {
     self.media = media
     (self.path, self.isInterrupted) = (path, isInterrupted)
   }
+
+  /// "text", from its last byte: QuickTime's chapters are a track of that kind.
+  private static let textTag: UInt32 = 0x7478_6574
 
   /// Goes back to the beginning.
   mutating func reopen() throws(MediaError) {

@@ -70,7 +70,10 @@ public struct MediaInfo: Sendable {
     // "MJPG", from its last byte.
     firstField = unsafe parameters.codec_tag == 0x4750_4A4D ? .bottomFirst : .topFirst
     timeBase = unsafe MediaRational(stream.time_base)
-    let rates = unsafe [stream.avg_frame_rate, stream.r_frame_rate]
+    // The fastest rate of an animation is its clock's.
+    let rates =
+      unsafe demuxer.isAnimation
+      ? [stream.avg_frame_rate] : [stream.avg_frame_rate, stream.r_frame_rate]
     frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }
     frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
     durationNanoseconds = demuxer.durationNanoseconds

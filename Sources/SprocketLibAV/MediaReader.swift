@@ -38,9 +38,8 @@ public struct MediaReader: ~Copyable {
 
   /// What is known of the file before anything is decoded.
   public let info: MediaInfo
-  /// The first frame that was decoded is not opaque.
+  /// A frame that was decoded is not opaque, or the file says that its frames are not.
   public private(set) var hasTransparency = false
-  private var hasFrame = false
 
   /// Opens a file. `stream` is a number as ffprobe counts; `nil` for the stream that is marked as default, or
   /// else the largest. `rate` is that of a stream without times, and 25 where it is `nil`. `threadCount` is
@@ -65,6 +64,8 @@ public struct MediaReader: ~Copyable {
     chosenRate = info.hasTimes ? nil : rate
     clock = MediaClock(
       rate: chosenRate ?? info.frameRate, start: info.hasTimes ? demuxer.startNanoseconds : 0)
+    // Alpha of VP8 and VP9 in WebM, which libavcodec does not decode.
+    hasTransparency = unsafe tag("alpha_mode", of: demuxer.stream) == "1"
     self.demuxer = demuxer
     self.pool = pool
     self.scratch = scratch
@@ -207,8 +208,7 @@ public struct MediaReader: ~Copyable {
       unsafe decoder!.takeComplaint() || source.pointee.decode_error_flags != 0
       || source.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || source.pointee.reordered_opaque == 1
 
-    if !hasFrame { hasTransparency = unsafe isTransparent(source) }
-    hasFrame = true
+    if !hasTransparency { hasTransparency = unsafe isTransparent(source) }
     let original = unsafe AVPixelFormat(source.pointee.format)
     var color = unsafe MediaColor(
       range: source.pointee.color_range, matrix: source.pointee.colorspace,

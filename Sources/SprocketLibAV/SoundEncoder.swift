@@ -43,12 +43,25 @@ public final class SoundEncoder {
     unsafe (header[10], header[11]) = (0, 0)
   }
 
-  /// The places of the channels follow from the packets, without a word of the file: of FLAC those that it
-  /// has for each number of channels (RFC 9639, 9.1.3).
-  public var namesSpeakers: Bool {
-    let usual: [UInt32] = [0, 0x4, 0x3, 0x7, 0x33, 0x607, 0x60F, 0x70F, 0x63F]
-    return name != SoundCodec.flac.encoderName || usual.contains(format.speakers)
+  /// Whether readers of the file know where the channels are heard, as far as the format says it.
+  /// `hasWords`: the container can say it for FLAC, in a comment, which has 18 places.
+  public func saysSpeakers(hasWords: Bool) -> Bool {
+    guard keepsSpeakers, format.speakers != 0 else { return keepsSpeakers }
+    return switch name {
+    case SoundCodec.aac.encoderName: Self.aacSpeakers.contains(format.speakers)
+    case SoundCodec.flac.encoderName:
+      Self.flacSpeakers.contains(format.speakers) || hasWords && format.speakers < 1 << 18
+    default: format.speakers == (format.channels == 1 ? 0x4 : 0x3)
+    }
   }
+
+  /// What libavcodec's decoder finds again in AAC: mono, stereo, 3.0, 4.0, 5.0, 5.1; and 2.1, quad and 7.1 by
+  /// a description of their own.
+  private static let aacSpeakers: [UInt32] = [
+    0x4, 0x3, 0x7, 0x107, 0x37, 0x3F, 0xB, 0x33, 0x63F,
+  ]
+  /// Those that FLAC has for each number of channels (RFC 9639, 9.1.3).
+  private static let flacSpeakers: [UInt32] = [0x4, 0x3, 0x7, 0x33, 0x607, 0x60F, 0x70F, 0x63F]
 
   /// FLAC's header says a rate in Hz up to 65535, or in tens of them.
   public static func holds(rate: Int) -> Bool {

@@ -28,13 +28,11 @@ func isTransparent(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
     unsafe format.flags & UInt64(AV_PIX_FMT_FLAG_FLOAT) == 0
   else { return false }
   let part = unsafe format.nb_components == 2 ? format.comp.1 : format.comp.3
-  let bases = unsafe [planes.0, planes.1, planes.2, planes.3]
-  let strides = unsafe [
-    frame.pointee.linesize.0, frame.pointee.linesize.1, frame.pointee.linesize.2,
-    frame.pointee.linesize.3,
-  ]
-  guard let base = unsafe bases[Int(part.plane)] else { return false }
-  let (stride, step) = (Int(strides[Int(part.plane)]), Int(part.step))
+  let lines = unsafe frame.pointee.linesize
+  let plane = unsafe part.plane == 3 ? planes.3 : part.plane == 1 ? planes.1 : planes.0
+  let line = part.plane == 3 ? lines.3 : part.plane == 1 ? lines.1 : lines.0
+  guard let base = unsafe plane else { return false }
+  let (stride, step) = (Int(line), Int(part.step))
   let isWide = part.depth > 8
   let isBigEndian = unsafe format.flags & UInt64(AV_PIX_FMT_FLAG_BE) != 0
   let opaque = 1 << Int(part.depth) - 1

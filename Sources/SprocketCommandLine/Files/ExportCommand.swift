@@ -152,6 +152,9 @@ struct ExportCommand: ParsableCommand {
           + "for pictures: \(programName) run --source \(job.source) --stills FOLDER")
     }
     if SoundSink.isAlone(job.output) {
+      if !quiet, !job.isDump, let note = others(job, try? MovieCopy.header(of: job.input)) {
+        Console.errors.say(note)
+      }
       return try RunCommand.parse(try soundArguments(job)).makeWhole(
         job.output, registry, invocation, &signals)
     }
@@ -162,7 +165,7 @@ struct ExportCommand: ParsableCommand {
       return try RunCommand.parse(try arguments(job)).makeWhole(
         job.output, registry, invocation, &signals)
     }
-    if job.isDump || job.isPictures {
+    if job.isDump || job.isPictures || FileSource.isNamedPicture(job.input) {
       let what = job.isDump ? "is a dump" : "names pictures"
       throw RunError(.usage, "--copy is for movies, and \(job.input) \(what); leave it out")
     }

@@ -67,13 +67,17 @@ extension ExportCommand {
     }
   }
 
+  /// Returns a note about what a movie has besides pictures and sound.
+  func others(_ job: Job, _ header: MovieContents?) -> String? {
+    guard let others = header?.others, !others.isEmpty else { return nil }
+    return "left out of \(job.input): \(others.joined(separator: ", "))"
+  }
+
   /// Returns what the user should know before the export begins.
   func notes(_ job: Job, _ header: MovieContents?) -> [String] {
     var notes: [String] = []
     let tracks = header?.tracks ?? []
-    if let others = header?.others, !others.isEmpty {
-      notes.append("left out of \(job.input): \(others.joined(separator: ", "))")
-    }
+    if let others = others(job, header) { notes.append(others) }
     if tracks.contains(where: { $0.kind == "reports" }) {
       notes.append("the reports of \(job.input) are left out: --copy keeps them")
     }

@@ -34,6 +34,19 @@ enum AudioContainer: String, CaseIterable {
   }
 }
 
+extension AudioFormat {
+  /// Whether nothing is lost where a file does not say where the channels are heard.
+  var hasUsualSpeakers: Bool {
+    speakers == 0 || channels == 1 && speakers == 4 || channels == 2 && speakers == 3
+  }
+
+  /// What is lost there, for a note.
+  var unplaced: String {
+    "the file does not say where the \(channels) channels are heard: players take the usual places; a .mov "
+      + "with pcm says it"
+  }
+}
+
 extension PCMFormat {
   init(_ format: AudioFormat) {
     let number: Number =
@@ -105,6 +118,11 @@ package final class AudioFileWriter {
     output = try MovieOutput(
       path: path, purpose: "sound", overwrite: overwrite, isMadeUp: isMadeUp, sync: sync)
     name = path
+  }
+
+  /// What the file does not keep of such sound, for a note.
+  func loss(_ format: AudioFormat) -> String? {
+    container == .mkv && !format.hasUsualSpeakers ? format.unplaced : nil
   }
 
   /// Throws for a format that the file does not hold.

@@ -43,6 +43,7 @@ public final class SoundSink: AudioSink {
       return file.abandon()
     }
     let track = try AudioTrack(reader, settings, start: start)
+    if let loss = file.loss(track.format) { notes.append("sound: \(loss)") }
     do throws(RunError) {
       let description = tap.description
       // A microphone's name is a title; a file has its own, or none.

@@ -38,7 +38,7 @@ struct MovieSound {
             "the sound of \(path) is PCM, which has no bit rate to choose; leave out --audio-bitrate, or "
               + "choose aac", change: .audioCodec)
         }
-        return container == .mkv ? try unplaced { $0.speakers == 0 || $0.channels <= 2 } : []
+        return container == .mkv ? try unplaced { $0.hasUsualSpeakers } : []
       }
       throw RunError(
         .usage,
@@ -52,8 +52,8 @@ struct MovieSound {
           + ".mp4 or .mkv, or choose aac", change: .audioCodec)
     }
     return try unplaced { (format) throws(RunError) in
-      let encoder = try encoder(codec, settings(codec, format).format(of: format))
-      return encoder.keepsSpeakers && (container == .mkv || encoder.namesSpeakers)
+      try encoder(codec, settings(codec, format).format(of: format))
+        .saysSpeakers(hasWords: container == .mkv)
     }
   }
 
@@ -63,9 +63,7 @@ struct MovieSound {
   ) throws(RunError) -> [String] {
     var losses: [String] = []
     for reader in readers where try !isKept(reader.format) {
-      losses.append(
-        "the file does not say where the \(reader.format.channels) channels are heard: players take the "
-          + "usual places; a .mov with pcm says it")
+      losses.append(reader.format.unplaced)
     }
     return losses
   }

@@ -22,6 +22,11 @@ extension FileSource {
       streamNote =
         "\(path) has pictures in the streams \(numbers); \(info.streamIndex) is taken, stream=N chooses"
     }
+    if info.color.chromaSite == .other {
+      streamNote =
+        (streamNote.map { $0 + "; " } ?? "")
+        + "the chroma of \(path) lies where Sprocket has no word for it, and is taken as beside the left luma"
+    }
     if !info.hasTimes, settings.rate == nil, !isReal {
       timeNotes = [
         "\(path) has no times: \(FrameRate(info.frameRate).settingText) frames/s are assumed; give the rate"

@@ -101,6 +101,7 @@ public final class FileSource: Source {
       rate = info.hasTimes ? FrameRate(info.frameRate) : settings.rate ?? FrameRate(info.frameRate)
       presentation = Presentation(info.display)
       hasOddAngle = info.display.orientation == nil
+      if let turn = PictureNames.orientationOfFilm(path) { presentation.orientation = turn }
       try read()
       if staysEncoded, let held, !held.isCorrupt, !isUnpackable {
         // A JPEG in order, of a kind that libavcodec alone unpacks: RGB, CMYK, rare subsamplings.

@@ -39,7 +39,7 @@ struct PictureNames: Equatable {
       self.init(inOrder: found)
       leftOut = all.count - found.count
     } else if kind.holdsBytes {
-      guard Self.isPicture(text), !Self.isFilm(text) else { return nil }
+      guard Self.isPicture(text), Self.orientationOfFilm(text) == nil else { return nil }
       self.init(inOrder: [text])
     } else if let pattern = NumberPattern(text) {
       try self.init(pattern, text)
@@ -94,15 +94,18 @@ struct PictureNames: Equatable {
     entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
   }
 
-  /// Whether a picture's file is a film, which has times of its own: a GIF, and what says so in its bytes.
-  /// One that cannot be read is none.
-  private static func isFilm(_ path: String) -> Bool {
-    guard ["avif", "png"].contains(ending(of: path)) else { return ending(of: path) == "gif" }
-    guard let file = try? WholeFileReader().read(path: path) else { return false }
-    let isFilm = PictureFile.isFilm(unsafe Span(_unsafeElements: file.bytes))
+  /// What makes the pictures of a film upright: of a picture's file that has times of its own, a GIF, or what
+  /// says so in its bytes. `nil` for all else, and for what cannot be read.
+  static func orientationOfFilm(_ path: String) -> Orientation? {
+    guard ["avif", "png"].contains(ending(of: path)) else {
+      return ending(of: path) == "gif" ? .upright : nil
+    }
+    guard let file = try? WholeFileReader().read(path: path) else { return nil }
+    let bytes = unsafe Span(_unsafeElements: file.bytes)
+    let orientation = PictureFile.isFilm(bytes) ? PictureFile.orientation(of: bytes) : nil
     // The bytes are there as long as the file is.
     _ = consume file
-    return isFilm
+    return orientation
   }
 
   /// Whether the name is that of a JPEG.

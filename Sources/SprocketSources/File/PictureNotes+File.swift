@@ -8,7 +8,10 @@ extension PictureNotes {
     path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(RunError) -> PictureNotes? {
     let names = try PictureNames(path)
-    guard names?.entries.map(\.path) == [path] || path.lowercased().hasSuffix(".dng") else {
+    guard
+      names?.entries.map(\.path) == [path] || path.lowercased().hasSuffix(".dng")
+        || PictureNames.orientationOfFilm(path) != nil
+    else {
       return nil
     }
     do throws(MediaError) {

@@ -218,6 +218,7 @@ public final class PictureSource: Source {
     isJPEG = start != nil
     orientation = PictureFile.orientation(of: bytes.extracting((start ?? 0)..<bytes.count))
     isFullRange = PictureFile.isFullRange(bytes)
+    hasTransparency = hasTransparency || PictureFile.hasAlphaItem(bytes)
     let found = PictureFile.pages(bytes)
     pages = found.pages[...]
     if found.isCut { note("\(path) is cut off: pages may be missing at its end; copy it anew.") }

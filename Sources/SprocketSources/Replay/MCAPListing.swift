@@ -30,8 +30,9 @@ public struct MCAPListing: Sendable {
     if !sources.isEmpty { return sources }
     var pictures: [String] = []
     for topic in topics
-    where topic.messages > 0 && !topic.name.isEmpty && !pictures.contains(topic.name)
+    where pictures.count < ReplayStreams.mostTopics && topic.messages > 0
       && ReplayImageKind(schema: topic.schema, encoding: topic.encoding) != nil
+      && !pictures.contains(topic.name)
     {
       pictures.append(topic.name)
     }

@@ -18,7 +18,7 @@ struct ReplayIndex {
   private(set) var excessFrames: UInt64 = 0
   /// What messages are pictures, by channel.
   private(set) var imageChannels: [UInt16: ReplayImageKind] = [:]
-  /// Of another program's file, its topics with pictures, the first `mostForeign`.
+  /// Of another program's file, its topics with pictures, the first `ReplayStreams.mostTopics`.
   private(set) var foreignTopics: [ForeignTopic] = []
 
   struct ForeignTopic {
@@ -222,21 +222,19 @@ struct ReplayIndex {
   // MARK: Files of other programs
 
   private mutating func findForeignTopics(_ reader: borrowing MCAPReader) {
+    var topics: [ForeignTopic] = []
     for (id, channel) in reader.channels.sorted(by: { $0.key < $1.key })
     where imageChannels[id] != nil {
-      guard reader.chunks.contains(where: { $0.mayHold([id]) }) else { continue }
-      if let place = foreignTopics.firstIndex(where: { $0.name == channel.topic }) {
-        foreignTopics[place].channels.insert(id)
-      } else if foreignTopics.count < Self.mostForeign {
-        foreignTopics.append(ForeignTopic(name: channel.topic, channels: [id]))
+      if let place = topics.firstIndex(where: { $0.name == channel.topic }) {
+        topics[place].channels.insert(id)
+      } else if topics.count < ReplayStreams.mostTopics {
+        topics.append(ForeignTopic(name: channel.topic, channels: [id]))
       }
     }
+    foreignTopics = topics.filter { topic in
+      reader.chunks.contains { $0.mayHold(topic.channels) }
+    }
   }
-
-  /// Most topics of another program's file that are looked at: a file may have 65,535 channels without an
-  /// image that can be played, and each is looked for in all chunks. Larger: files of more cameras are read,
-  /// and hostile ones take longer. Robots have some ten.
-  private static let mostForeign = 64
 
   /// Makes the messages of a topic the frames, at their log times or, with `stamped`, at the times that
   /// they say themselves, for which all are read.

@@ -8,7 +8,7 @@ extension ReplaySource {
   /// Takes the first topic with images that can be played. Returns a note where it could have been another.
   func findForeign() throws(RunError) -> String? {
     let topics = index?.foreignTopics ?? []
-    for topic in topics {
+    for (place, topic) in topics.enumerated() {
       guard var opened = reader.take() else { return nil }
       do throws(MCAPError) {
         try index?.takeForeign(topic, stamped: settings.stamped, &opened)
@@ -18,14 +18,24 @@ extension ReplaySource {
       reader = consume opened
       if let format = try foreignFormat() {
         session = ReplaySession(format: format)
-        guard let other = topics.first(where: { $0.name != topic.name }) else { return nil }
-        return
-          "\(path) has pictures on \(topics.count) topics, and \(topic.name) is played; "
-          + "stream=\(other.name) plays another"
+        var notes: [String] = []
+        let refused = topics[..<place].map { title($0.name) }
+        if !refused.isEmpty {
+          notes.append(
+            "pictures that \(path) has on \(refused.joined(separator: ", ")) are not read")
+        }
+        if let other = topics[(place + 1)...].first(where: { !$0.name.isEmpty }) {
+          notes.append(
+            "\(path) has pictures on \(topics.count - place) topics, and \(title(topic.name)) is played; "
+              + "stream=\(other.name) plays another")
+        }
+        return notes.isEmpty ? nil : notes.joined(separator: "; ")
       }
     }
     return nil
   }
+
+  private func title(_ topic: String) -> String { topic.isEmpty ? "the one without a name" : topic }
 
   /// The format of the first image that has one.
   private func foreignFormat() throws(RunError) -> FrameFormat? {

@@ -7,8 +7,13 @@ internal import SprocketRecords
 struct ReplayStreams {
   /// In the order of their channels; an empty name in a dump of one source.
   private(set) var names: [String] = []
-  /// Topics with pictures, in the order of their channels; empty for a dump.
+  /// Topics with pictures, in the order of their channels, the first `mostTopics`; empty for a dump.
   private(set) var pictureTopics: [String] = []
+
+  /// Most topics of another program's file that are looked at: a file may have 65,535 channels without an image
+  /// that can be played, and each is looked for in all chunks. Larger: files of more cameras are read, and
+  /// hostile ones take longer. Robots have some ten.
+  static let mostTopics = 64
 
   init(_ reader: borrowing MCAPReader) {
     for (_, channel) in reader.channels.sorted(by: { $0.key < $1.key }) {
@@ -16,7 +21,8 @@ struct ReplayStreams {
       if schema == RecordKind.session.schemaName {
         let name = Self.source(of: channel.topic)
         if !names.contains(name) { names.append(name) }
-      } else if ReplayImageKind(schema: schema, encoding: channel.encoding) != nil,
+      } else if pictureTopics.count < Self.mostTopics,
+        ReplayImageKind(schema: schema, encoding: channel.encoding) != nil,
         !pictureTopics.contains(channel.topic)
       {
         pictureTopics.append(channel.topic)
@@ -47,7 +53,7 @@ struct ReplayStreams {
       choice.allSatisfy(\.isEmpty)
         ? "\(path) has one stream, which has no name; leave `stream=\(stream)` out"
         : (stream.isEmpty ? "" : "there is no stream `\(stream)`; ")
-          + "\(path) has the streams \(choice.joined(separator: ", ")); choose one of them, such as "
+          + "\(path) has the streams \(choice.filter { !$0.isEmpty }.joined(separator: ", ")); choose one of them, such as "
           + "stream=\(nearestName(to: stream, among: choice) ?? choice[0])", change: .sourceSetting)
   }
 }
