@@ -4,13 +4,11 @@ The standard library alone, and pytest: the lab, where Python starts slowly, has
 """
 import collections
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
-import struct
+import select
 import subprocess
-import termios
 import time
 
 import pytest
@@ -84,12 +82,15 @@ def send_and_wait(process, number):
 
 
 def wait_until_full(pipe):
-    """Until a pipe takes nothing more, by its reading end: less than a page is free."""
-    space = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    """Until a pipe takes nothing more, by its reading end. How many bytes that are depends on the writes: one
+    that does not fit into the rest of a page begins another."""
 
     def is_full():
-        unread = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
-        return unread > space - 4096
+        writer = os.open(f"/proc/self/fd/{pipe.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            return not select.select([], [writer], [], 0)[1]
+        finally:
+            os.close(writer)
 
     wait_for(is_full)
 

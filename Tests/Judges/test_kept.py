@@ -259,3 +259,77 @@ def test_chroma_of_jpegs_lies_in_the_middle(tmp_path):
     film = make(tmp_path / "in.mov", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=10:d=0.2", "-c:v", "mjpeg")
     sprocket("export", film, tmp_path / "out.mp4", "--quiet")
     assert probe(tmp_path / "out.mp4", "chroma_location", "v")["chroma_location"] == "center"
+
+
+def test_chroma_that_no_word_fits_is_told(tmp_path):
+    film = make(tmp_path / "in.mp4", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=10:d=0.2", "-c:v", "libx264",
+                "-pix_fmt", "yuv420p", "-chroma_sample_location", "bottom")
+    assert "no word for it" in sprocket("export", film, tmp_path / "out.mp4").errors
+
+
+def test_a_turned_animation_is_made_upright(tmp_path):
+    frames = [Image.new("RGB", (64, 48), (60 * number, 90, 20)) for number in range(3)]
+    exif = Image.Exif()
+    exif[0x112] = 6
+    path = tmp_path / "a.png"
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=100, exif=exif.tobytes())
+    sprocket("export", path, tmp_path / "up.mp4", "--upright", "--quiet")
+    size = probe(tmp_path / "up.mp4", "width,height,nb_frames", "v")
+    assert (size["width"], size["height"], size["nb_frames"]) == (48, 64, "3")
+    assert json.loads(sprocket("inspect", path, "--json").stdout)[0]["picture"]["orientation"] == 6
+    refused = sprocket("export", path, tmp_path / "copy.mkv", "--copy", check=False)
+    assert refused.returncode == 2 and "names pictures" in one_sentence(refused.errors)
+
+
+def test_transparency_that_no_decoder_shows_or_that_comes_later_is_told(tmp_path):
+    make(tmp_path / "a.webm", "-f", "lavfi", "-i", "color=red@0.5:s=64x48:r=10:d=0.3,format=yuva420p", "-c:v",
+         "libvpx-vp9", "-pix_fmt", "yuva420p")
+    make(tmp_path / "b.mov", "-f", "lavfi", "-i",
+         "color=red:s=64x48:r=10:d=0.5,format=rgba,fade=out:st=0.2:d=0.2:alpha=1", "-c:v", "png")
+    pixels = np.dstack([gradient(), np.full((48, 64), 100, np.uint8)])
+    Image.fromarray(pixels).save(tmp_path / "c.avif")
+    opaque = Image.fromarray(gradient()).convert("RGBA")
+    opaque.save(tmp_path / "d.tiff", save_all=True, append_images=[Image.fromarray(pixels)])
+    for name in "a.webm", "b.mov", "c.avif", "d.tiff":
+        told = sprocket("run", "--source", f"file:{tmp_path / name}", "--null").errors
+        assert "transparent in places" in told, name
+
+
+@pytest.mark.parametrize("layout", ["6.1", "hexagonal", "7.1(wide)"])
+def test_places_that_no_reader_finds_are_told(layout, tmp_path):
+    film = surround(tmp_path / "in.mov", layout)
+    told = sprocket("export", film, tmp_path / "out.mp4", "--audio", "aac").errors
+    assert "does not say where the" in told
+    told = sprocket("run", "--source", "none", "--microphone", f"file:{film}", "--sound",
+                    tmp_path / "out.mkv").errors
+    assert "does not say where the" in told
+
+
+def test_a_topic_that_is_not_read_is_not_offered(tmp_path):
+    path = tmp_path / "two.mcap"
+    with open(path, "wb") as file:
+        writer = Writer(file)
+        writer.start()
+        schema = writer.register_schema("sensor_msgs/msg/CompressedImage", "ros2msg", b"x")
+        for topic, kind, data in ("/depth", "png", b"\x89PNG\r\n\x1a\n"), ("/camera", "jpeg", jpeg_of(20)):
+            channel = writer.register_channel(topic, "cdr", schema)
+            for number in range(3):
+                writer.add_message(channel, number, cdr(number, kind, data), number)
+        writer.finish()
+    told = sprocket("run", "--source", f"replay:{path}", "--null").errors
+    assert "on /depth are not read" in told and "stream=" not in told
+
+
+def test_the_comment_of_a_wav_does_not_grow(tmp_path):
+    first = make(tmp_path / "0.wav", "-f", "lavfi", "-i", "sine=d=0.1", "-metadata", "comment=a word")
+    for number in range(3):
+        sprocket("export", first, tmp_path / f"{number + 1}.wav", "--quiet")
+        first = tmp_path / f"{number + 1}.wav"
+    assert first.read_bytes().count(b"captured_ns=") == 1 and b"a word captured" in first.read_bytes()
+
+
+def test_a_cover_of_sound_is_told(tmp_path):
+    Image.fromarray(gradient()).save(tmp_path / "c.png")
+    song = make(tmp_path / "a.mp3", "-f", "lavfi", "-i", "sine=d=0.2", "-i", tmp_path / "c.png", "-map", "0",
+                "-map", "1", "-c:v", "copy", "-disposition:v", "attached_pic")
+    assert "a cover (png)" in sprocket("export", song, tmp_path / "a.wav").errors

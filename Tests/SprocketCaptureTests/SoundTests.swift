@@ -114,12 +114,14 @@ import Testing
     for await _ in lists {}
   }
 
-  /// Nothing is missing between blocks.
+  /// Nothing is missing between blocks, but on a machine that is too slow for seconds, where it is told.
   private static func expectWhole(_ blocks: [SoundCopy]) {
     expectGreater(blocks.count, 20)
     expectTrue(blocks.allSatisfy { !$0.bytes.isEmpty })
     for (block, next) in zip(blocks, blocks.dropFirst()) {
-      expectEqual(block.block.record.end, next.block.record.first)
+      let gap = next.block.record.first - block.block.record.end
+      expectEqual(gap, next.block.missing)
+      expectTrue(gap == 0 || gap > 48_000)
     }
   }
 

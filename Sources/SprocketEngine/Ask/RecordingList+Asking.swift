@@ -65,10 +65,13 @@ extension RecordingList {
   /// Outcomes of requests of followed holders, each once.
   func takeOutcomes() -> [(id: RequestID, outcome: RequestOutcome)] {
     state.withLock { state in
-      let known = state.followed.compactMap { ticket in
-        ticket.outcome.map { (id: ticket.id, outcome: $0) }
+      var known: [(id: RequestID, outcome: RequestOutcome)] = []
+      // Asked once for each ticket: the source's thread may decide meanwhile.
+      state.followed.removeAll { ticket in
+        guard let outcome = ticket.outcome else { return ticket.isWithdrawn }
+        known.append((id: ticket.id, outcome: outcome))
+        return true
       }
-      state.followed.removeAll { !$0.waits }
       return known
     }
   }

@@ -14,9 +14,8 @@ internal import SprocketTimes
 /// own time (ffprobe's `best_effort_timestamp_time`, which need not begin at 0) on the media clock;
 /// frames without one are spaced by the frame rate, and so are those of streams without times, such as Motion
 /// JPEG without a container. What the file's clock does besides going on is told in a note (`TimeGate`).
-/// At real pace the source is live and frames appear
-/// when they are due: `captured` is then that moment on the monotonic clock, so that a frame's age means
-/// something; the times between frames are still the file's.
+/// At real pace the source is live and frames appear when they are due: `captured` is then that moment on the
+/// monotonic clock, so that a frame's age means something; the times between frames are still the file's.
 ///
 /// With `from` the frames before that time are left out, and sequence numbers count from the first
 /// frame that is kept. If the file can seek, reading begins at the key frame before that time,

@@ -10,9 +10,9 @@ struct ReplayStreams {
   /// Topics with pictures, in the order of their channels, the first `mostTopics`; empty for a dump.
   private(set) var pictureTopics: [String] = []
 
-  /// Most topics of another program's file that are looked at: a file may have 65,535 channels without an image
-  /// that can be played, and each is looked for in all chunks. Larger: files of more cameras are read, and
-  /// hostile ones take longer. Robots have some ten.
+  /// Most topics of another program's file that are looked at: a file may have 65,535 channels without an
+  /// image that can be played, and each is looked for in all chunks. Larger: files of more cameras are read,
+  /// and hostile ones take longer. Robots have some ten.
   static let mostTopics = 64
 
   init(_ reader: borrowing MCAPReader) {
@@ -47,13 +47,13 @@ struct ReplayStreams {
       // The topics of a dump that another program has copied may have other names.
       return names.first.map { $0.isEmpty ? .all : .under($0 + "/") } ?? .all
     }
-    let choice = pictureTopics.isEmpty ? names : pictureTopics
+    let choice = pictureTopics.isEmpty ? names : pictureTopics.filter { !$0.isEmpty }
     throw RunError(
       .usage,
       choice.allSatisfy(\.isEmpty)
         ? "\(path) has one stream, which has no name; leave `stream=\(stream)` out"
         : (stream.isEmpty ? "" : "there is no stream `\(stream)`; ")
-          + "\(path) has the streams \(choice.filter { !$0.isEmpty }.joined(separator: ", ")); choose one of them, such as "
+          + "\(path) has the streams \(choice.joined(separator: ", ")); choose one of them, such as "
           + "stream=\(nearestName(to: stream, among: choice) ?? choice[0])", change: .sourceSetting)
   }
 }
