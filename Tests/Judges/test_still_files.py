@@ -1,6 +1,7 @@
 """What stills are and say, read by programs that are not ours: exiftool, LibRaw (rawpy), OpenCV, Pillow."""
 import datetime
 import json
+import os
 import re
 import subprocess
 import time
@@ -13,7 +14,7 @@ import pytest
 import rawpy
 
 from conftest import read_lines, sprocket
-from program import LIMIT, one_sentence
+from program import LIMIT, SPROCKET, one_sentence, read_summary, wait_for
 from recordings import dump_images
 from test_debayer import FORMATS, samples
 
@@ -418,3 +419,31 @@ def test_no_still_of_a_run_replaces_another(tmp_path):
     assert len(files(tmp_path / "s0")) == 48
     sprocket("run", "--source", f"file:{movie}", "--stills", tmp_path / "s1" / "{time}.jpg", "--overwrite")
     assert len(files(tmp_path / "s1")) == 24
+
+
+# Seconds since 1970 to which the clock is set, one after the other: back and back again, and an hour of
+# autumn that comes twice in Berlin.
+@pytest.mark.parametrize("times", [[1_700_000_000, 1_699_999_999, 1_699_999_998],
+                                   [1_792_888_200, 1_792_891_800]])
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+def test_no_still_has_the_name_of_another_whatever_the_clock_does(times, overwrite, tmp_path):
+    clock, folder = tmp_path / "clock", tmp_path / "stills"
+
+    def set_clock(seconds):
+        (tmp_path / "new").write_text(f"{seconds - time.time():+.0f}")
+        os.replace(tmp_path / "new", clock)
+
+    set_clock(times[0])
+    environment = {**os.environ, "TZ": "Europe/Berlin", "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1",
+                   "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    # The file with the time is read where no variable has one.
+    command = ["faketime", "-m", "-f", "+0", "env", "-u", "FAKETIME", SPROCKET, *SCENE, "--source-set",
+               "pace=real", "--size", "64x48", "--rate", "25", "--frames", 60 * len(times), "--stills",
+               folder / "{time}.jpg", "--summary", tmp_path / "s.json", *overwrite]
+    with subprocess.Popen(list(map(str, command)), env=environment) as process:
+        for count, seconds in enumerate(times[1:], 1):
+            wait_for(lambda: folder.exists() and len(files(folder)) >= 50 * count, process)
+            set_clock(seconds)
+        assert process.wait(LIMIT) == 0
+    delivered = read_summary(tmp_path / "s.json")["sinks"]["stills"]["delivered"]
+    assert len(files(folder)) == delivered > 50

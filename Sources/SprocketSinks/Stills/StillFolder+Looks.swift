@@ -44,6 +44,12 @@ extension StillFolder {
   /// Whether no still may have the name that is set.
   var isTaken: Bool { isOwn || !overwrite && isThere }
 
+  /// Notes when a still of this run was made or named.
+  func noteTime(of file: Int32) {
+    guard naming.isPattern, let time = FileCalls.changeTime(file) else { return }
+    began = min(began ?? time, time)
+  }
+
   /// Whether it is that of a still of this run, which is never replaced.
   private var isOwn: Bool {
     guard let began else { return false }

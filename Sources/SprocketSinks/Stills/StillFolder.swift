@@ -13,7 +13,7 @@ internal import SprocketFiles
 @safe
 final class StillFolder {
   private let path: String
-  private let naming: StillName
+  let naming: StillName
   let descriptor: Int32
   let overwrite: Bool
   /// Made by this run.
@@ -31,7 +31,8 @@ final class StillFolder {
   /// This run has no still, so the stills of an earlier run are kept.
   private(set) var keepsOld = false
   private var hasFailed = false
-  /// When the first still was made, by the clock of its file system; `nil` before.
+  /// The least time at which a still was made or named, by the clock of its file system; `nil` before. That
+  /// clock may be set back.
   var began: Int64?
   /// A sync of the folder failed, so names may not be on the disk.
   private var isLost = false
@@ -133,7 +134,7 @@ final class StillFolder {
           ? .naming(path, partial: path, ENOENT) : .opening(current, purpose: "stills", -file))
     }
     isNew = false
-    if naming.isPattern, began == nil { began = FileCalls.changeTime(file) }
+    noteTime(of: file)
     var code = Self.write(first, to: file)
     if code == 0 { code = Self.write(second, to: file) }
     if code == 0 { code = Self.write(third, to: file) }
@@ -261,6 +262,7 @@ final class StillFolder {
       let partial = unsafe "\(path)/\(String(cString: partialName))"
       return .naming(current, partial: partial, code, still.descriptor)
     }
+    noteTime(of: still.descriptor)
     if !old.isEmpty { old.remove(still.mark.number) }
     namedStills += 1
     return nil
