@@ -237,6 +237,7 @@ extension MediaCopy {
       guard container.holds(unsafe from.pointee.codecpar.pointee.codec_id) else {
         throw .unheld(codec: track.codec)
       }
+      unsafe noteLosses(from, container)
       let to = unsafe try handle.addStream()
       var status = unsafe libav.avcodec_parameters_copy(to.pointee.codecpar, from.pointee.codecpar)
       unsafe to.pointee.codecpar.pointee.codec_tag =
@@ -249,6 +250,7 @@ extension MediaCopy {
       if status >= 0 {
         status = unsafe libav.av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
       }
+      unsafe container.setLanguage(tag("language", of: from), of: to)
       for type in [AV_PKT_DATA_DISPLAYMATRIX] + HDRMetadata.sideData where status >= 0 {
         var size = 0
         guard let data = unsafe libav.av_stream_get_side_data(from, type, &size) else { continue }

@@ -3,6 +3,29 @@ internal import CSprocketLibAV
 // Writes packets of a copy into the new file.
 
 extension MediaCopy {
+  /// Says what the new file does not say of a stream.
+  mutating func noteLosses(_ stream: UnsafeMutablePointer<AVStream>, _ container: MovieContainer) {
+    let number = unsafe Int(stream.pointee.index)
+    guard let place = contents.tracks.firstIndex(where: { $0.index == number }) else { return }
+    if !container.keepsOrientation, contents.tracks[place].orientation != 1 {
+      contents.tracks[place].orientation = 1
+      contents.notes.append(
+        "stream \(number) is shown turned or mirrored, which .\(container.rawValue) files do not say: it is "
+          + "shown as it lies")
+    }
+    let parameters = unsafe stream.pointee.codecpar.pointee
+    let format = unsafe PCMFormat(
+      number: .s16, rate: 1, channels: Int(parameters.ch_layout.nb_channels),
+      speakers: speakers(parameters.ch_layout))
+    if container == .mkv, unsafe libav.av_get_exact_bits_per_sample(parameters.codec_id) > 0,
+      contents.tracks[place].kind == .audio, !format.hasUsualSpeakers
+    {
+      contents.notes.append(
+        "the file does not say where the \(format.channels) channels of stream \(number) are heard: players "
+          + "take the usual places; a .mov says it")
+    }
+  }
+
   /// Computes the decode time of a packet that has none, in ticks of its stream. The first packets of an MKV
   /// with B-frames have none. The first of them is decoded `video_delay` pictures before it is shown.
   private mutating func decodeTime(of packet: UnsafeMutablePointer<AVPacket>) -> Int64 {

@@ -114,7 +114,7 @@ public struct MediaCopy: ~Copyable {
         // Their pictures last as long as they say.
         if InputFormats.isAnimation(container) { track.usual = 0 }
         tracks.append(track)
-      } else if unsafe chapters == 0 || stream.pointee.codecpar.pointee.codec_tag != Self.textTag {
+      } else if unsafe chapters == 0 || !Self.isChapters(stream) {
         others.append(unsafe MediaContents.nameOfOther(stream))
       }
     }
@@ -128,8 +128,11 @@ public struct MediaCopy: ~Copyable {
     (self.path, self.isInterrupted) = (path, isInterrupted)
   }
 
-  /// "text", from its last byte: QuickTime's chapters are a track of that kind.
-  private static let textTag: UInt32 = 0x7478_6574
+  /// Whether a stream is QuickTime's chapters, which are a track of data called "text".
+  private static func isChapters(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_DATA
+      && stream.pointee.codecpar.pointee.codec_tag == 0x7478_6574
+  }
 
   /// Goes back to the beginning.
   mutating func reopen() throws(MediaError) {

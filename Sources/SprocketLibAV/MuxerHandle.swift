@@ -54,7 +54,7 @@ struct MuxerHandle: ~Copyable {
     }
     for track in sound {
       let stream = unsafe try addStream()
-      unsafe try track.fill(stream)
+      unsafe try track.fill(stream, container)
       unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(track.format.rate))
     }
     if hasText { unsafe TextTrack.fill(try addStream(), container) }

@@ -33,6 +33,11 @@ public struct PCMFormat: Hashable, Sendable {
     self.speakers = speakers
   }
 
+  /// Whether nothing is lost where a file does not say where the channels are heard.
+  public var hasUsualSpeakers: Bool {
+    speakers == 0 || channels == 1 && speakers == 4 || channels == 2 && speakers == 3
+  }
+
   /// Of one sample, all channels.
   public var sampleBytes: Int { number.bytes * channels }
 }

@@ -5,15 +5,15 @@ extension SoundTrack {
   private static let nameBytes = 200
 
   /// The corresponding C types are `AVStream` and `AVCodecParameters`.
-  func fill(_ stream: UnsafeMutablePointer<AVStream>) throws(MuxerError) {
+  func fill(
+    _ stream: UnsafeMutablePointer<AVStream>, _ container: MovieContainer
+  ) throws(MuxerError) {
     if let encoder {
       unsafe try encoder.fill(stream)
     } else {
       unsafe format.fill(stream.pointee.codecpar)
     }
-    if let language {
-      _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "language", language, 0)
-    }
+    unsafe container.setLanguage(language, of: stream)
     var text = name
     while text.utf8.count > Self.nameBytes { text.removeLast() }
     guard !text.isEmpty else { return }
@@ -75,4 +75,22 @@ extension PCMFormat {
 func speakers(_ layout: AVChannelLayout) -> UInt32 {
   guard unsafe layout.order == AV_CHANNEL_ORDER_NATIVE else { return 0 }
   return unsafe UInt32(exactly: layout.u.mask) ?? 0
+}
+
+extension MovieContainer {
+  /// Says in which language a stream is. For MOV libavformat knows each language by one of its names.
+  func setLanguage(_ language: String?, of stream: UnsafeMutablePointer<AVStream>) {
+    guard let language else { return }
+    let name = self == .mov ? Self.movLanguages[language] ?? language : language
+    _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "language", name, 0)
+  }
+
+  /// The other names of ISO 639-2, and the ones that libavformat takes for MOV (its `mov_mdhd_language_map`).
+  private static let movLanguages = [
+    "bod": "tib", "cym": "wel", "cze": "ces", "deu": "ger", "ell": "gre", "eus": "baq",
+    "fas": "per",
+    "fre": "fra", "hye": "arm", "isl": "ice", "kat": "geo", "mkd": "mac", "msa": "may",
+    "mya": "bur",
+    "nld": "dut", "rum": "ron", "slo": "slk", "sqi": "alb", "swe": "sve", "zho": "chi",
+  ]
 }

@@ -333,3 +333,35 @@ def test_a_cover_of_sound_is_told(tmp_path):
     song = make(tmp_path / "a.mp3", "-f", "lavfi", "-i", "sine=d=0.2", "-i", tmp_path / "c.png", "-map", "0",
                 "-map", "1", "-c:v", "copy", "-disposition:v", "attached_pic")
     assert "a cover (png)" in sprocket("export", song, tmp_path / "a.wav").errors
+
+
+@pytest.mark.parametrize("language, mov", [("deu", "ger"), ("fre", "fra"), ("swe", "sve"), ("eng", "eng")])
+def test_languages_survive_in_mov(language, mov, tmp_path):
+    film = make(tmp_path / "in.mkv", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=10:d=0.3", "-f", "lavfi", "-i",
+                "sine=d=0.3", "-c:v", "mjpeg", "-c:a", "aac", "-metadata:s:a", f"language={language}")
+    for number, options in enumerate(([], ["--copy"])):
+        sprocket("export", film, tmp_path / f"{number}.mov", "--quiet", *options)
+        found = probe(tmp_path / f"{number}.mov", "index:stream_tags=language")
+        assert found["tags"]["language"] == mov
+
+
+def test_a_copy_into_matroska_says_what_it_does_not_say(tmp_path):
+    film = make(tmp_path / "a.mp4", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=10:d=0.3", "-c:v", "mjpeg")
+    turned = tmp_path / "b.mov"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", film, "-c", "copy", "-metadata:s:v", "rotate=90", turned],
+                   check=True, timeout=LIMIT)
+    told = sprocket("export", turned, tmp_path / "b.mkv", "--copy").errors
+    assert "shown turned or mirrored, which .mkv files do not say" in told and "shown turned by" not in told
+    told = sprocket("export", surround(tmp_path / "c.mov", "5.1"), tmp_path / "c.mkv", "--copy").errors
+    assert "does not say where the 6 channels" in told
+
+
+def test_subtitles_of_a_mov_with_chapters_are_told(rich, tmp_path):
+    film = make(tmp_path / "a.mov", "-i", rich, "-map", "0", "-c", "copy", "-c:s", "mov_text")
+    told = sprocket("export", film, tmp_path / "a.mp4").errors
+    assert "subtitles (mov_text), 2 chapters" in told
+
+
+def test_a_files_name_is_no_title_of_its_sound(rich, tmp_path):
+    sprocket("export", rich, tmp_path / "a.mkv", "--quiet")
+    assert "title" not in probe(tmp_path / "a.mkv", "index:stream_tags=title").get("tags", {})

@@ -35,10 +35,7 @@ enum AudioContainer: String, CaseIterable {
 }
 
 extension AudioFormat {
-  /// Whether nothing is lost where a file does not say where the channels are heard.
-  var hasUsualSpeakers: Bool {
-    speakers == 0 || channels == 1 && speakers == 4 || channels == 2 && speakers == 3
-  }
+  var hasUsualSpeakers: Bool { PCMFormat(self).hasUsualSpeakers }
 
   /// What is lost there, for a note.
   var unplaced: String {

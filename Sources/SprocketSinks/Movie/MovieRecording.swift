@@ -200,7 +200,9 @@ final class MovieRecording: RecordingFile {
         container, description, encoder: encoder,
         sound: zip(made, sources).map {
           SoundTrack(
-            format: PCMFormat($0.track.format), name: $1.name, language: $1.tags["language"],
+            // A file's name is no title of its sound.
+            format: PCMFormat($0.track.format), name: $1.clock == .media ? "" : $1.name,
+            language: $1.tags["language"],
             encoder: $0.encoder)
         },
         hasText: hasReports, tags: captured.movieTags(tags), fragment: output.fragment,
