@@ -2,7 +2,7 @@ import SprocketCore
 
 /// The boxes of an AVIF's file (ISO/IEC 14496-12, 4.2): a length, four letters, contents.
 struct PictureBoxes {
-  /// What makes the picture upright, from the properties `irot` and `imir` (ISO/IEC 23008-12, 6.5.10 and
+  /// Returns the orientation that the properties `irot` and `imir` give (ISO/IEC 23008-12, 6.5.10 and
   /// 6.5.12). The first of each is taken: files have one for all images in them. Upright where there is none,
   /// and for another file. Cost: boxes are skipped; nothing is allocated.
   static func orientation(_ bytes: Span<UInt8>) -> Orientation {
@@ -27,7 +27,7 @@ struct PictureBoxes {
     return Orientation(rawValue: number) ?? .upright
   }
 
-  /// Where the properties of the images are (`ipco`).
+  /// Finds the properties of the images (`ipco`).
   private static func properties(_ bytes: Span<UInt8>) -> Range<Int>? {
     var range = 0..<bytes.count
     // `meta` has a version of four bytes before its boxes.
@@ -38,7 +38,7 @@ struct PictureBoxes {
     return range
   }
 
-  /// Whether one of the images is the transparency of another (`auxC`, 6.5.8).
+  /// Returns true if one of the images is the transparency of another (`auxC`, 6.5.8).
   static func hasAlpha(_ bytes: Span<UInt8>) -> Bool {
     guard let range = properties(bytes), let kind = box("auxC", in: range, bytes) else {
       return false
@@ -50,7 +50,7 @@ struct PictureBoxes {
       }
   }
 
-  /// Whether the file is a film (`avis`), whose pictures have times, and not a picture.
+  /// Returns true if the file is a film (`avis`): its pictures have times.
   static func isFilm(_ bytes: Span<UInt8>) -> Bool {
     bytes.count >= 12 && letters("ftyp", bytes, at: 4) && letters("avis", bytes, at: 8)
   }

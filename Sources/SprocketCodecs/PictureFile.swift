@@ -21,7 +21,7 @@ public enum PictureFile {
   /// preview of another kind of file for the picture.
   private static let mostStrayBytes = 512
 
-  /// What makes the picture upright, from EXIF in a JPEG, a PNG (`eXIf`) or a WebP, from a TIFF's own
+  /// Returns the orientation, from EXIF in a JPEG, a PNG (`eXIf`) or a WebP, from a TIFF's own
   /// directory, or from an AVIF's properties; upright where nothing is said.
   ///
   /// Cost: segments are skipped; nothing is allocated.
@@ -35,16 +35,16 @@ public enum PictureFile {
     return header.orientation.flatMap { Orientation(rawValue: $0) } ?? .upright
   }
 
-  /// Whether the file of a PNG or an AVIF is a film: its pictures have times of their own.
+  /// Returns true if a PNG or an AVIF is a film: its pictures have times of their own.
   public static func isFilm(_ bytes: Span<UInt8>) -> Bool {
     isPNG(bytes) ? chunk("acTL", of: bytes, before: "IDAT") != nil : PictureBoxes.isFilm(bytes)
   }
 
-  /// Whether an AVIF has a picture of its transparency, which libavcodec does not read.
+  /// Returns true if an AVIF has a picture of its transparency. libavcodec does not read that picture.
   public static func hasAlphaItem(_ bytes: Span<UInt8>) -> Bool { PictureBoxes.hasAlpha(bytes) }
 
-  /// Whether the first page of a TIFF has luma and chroma of full range, as all have that do not say
-  /// otherwise (TIFF 6.0, section 20 and 21, `ReferenceBlackWhite`). libavcodec says nothing of it.
+  /// Returns true if the first page of a TIFF has luma and chroma of full range. Pages have it that do not
+  /// say otherwise (TIFF 6.0, section 20 and 21, `ReferenceBlackWhite`). libavcodec says nothing of it.
   public static func isFullRange(_ bytes: Span<UInt8>) -> Bool {
     guard !isJPEG(bytes), let directory = TIFFDirectory(bytes) else { return false }
     return (directory.ratio(.referenceBlackWhite, in: bytes) ?? 0) < 1
@@ -110,7 +110,7 @@ public enum PictureFile {
     begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
   }
 
-  /// Where the contents of the first chunk of that name of a PNG lie. A chunk has a length, four letters,
+  /// Finds the contents of the first chunk of that name in a PNG. A chunk has a length, four letters,
   /// contents and a checksum of four bytes (PNG, third edition, 5.3).
   private static func chunk(
     _ name: String, of bytes: Span<UInt8>, before end: String = "IEND"
@@ -129,7 +129,7 @@ public enum PictureFile {
     return nil
   }
 
-  /// Where EXIF lies in a WebP. A chunk has four letters, a length, contents, and a byte where the length is
+  /// Finds EXIF in a WebP. A chunk has four letters, a length, contents, and a byte where the length is
   /// odd (RFC 9649, 2.3 and 2.7.1.5). Some programs write "Exif" and two zeros before it, as JPEGs have.
   private static func webPExif(_ bytes: Span<UInt8>) -> Range<Int>? {
     var place = 12

@@ -267,7 +267,7 @@ func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
   unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
 }
 
-/// What a stream says of itself under a name; `nil` where it says nothing.
+/// Returns the value of a stream's tag; `nil` if the stream has no such tag.
 ///
 /// The corresponding C function is `av_dict_get`.
 func tag(_ name: String, of stream: UnsafeMutablePointer<AVStream>) -> String? {

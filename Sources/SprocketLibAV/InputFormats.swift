@@ -35,7 +35,7 @@ enum InputFormats {
     return images.contains(kind) || kind == "mpjpeg"
   }
 
-  /// Whether pictures of such a file last as long as it says, and not until the next one is due.
+  /// Returns true if the file says how long each picture lasts, so that the last one has a length, too.
   static func isAnimation(_ names: String) -> Bool { ["apng", "gif"].contains(names) }
 
   /// One picture, or several one behind the other.
@@ -106,9 +106,9 @@ enum InputFormats {
     throw failure(refused, 0)
   }
 
-  /// Whether a WebP is animated, which libavcodec does not read (RFC 9649, 2.7).
+  /// Returns true if a WebP is animated (RFC 9649, 2.7). libavcodec does not read that.
   private static func isFilm(_ input: borrowing FileInput) -> Bool {
-    // Behind the file's kind and length: the first chunk's name, its length, and flags.
+    // The first chunk stands behind the file's kind and length: its name, its length, and flags.
     guard let chunk = input.bytes(at: 12) else { return false }
     return String(decoding: chunk[0..<4], as: UTF8.self) == "VP8X" && chunk[8] & 2 != 0
   }

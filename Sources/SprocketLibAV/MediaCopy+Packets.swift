@@ -122,7 +122,7 @@ extension MediaContents.Track {
 }
 
 extension MediaContents {
-  /// What a stream is that is no track, in words.
+  /// Describes a stream that is no track.
   static func nameOfOther(_ stream: UnsafeMutablePointer<AVStream>) -> String {
     let parameters = unsafe stream.pointee.codecpar.pointee
     let kind =

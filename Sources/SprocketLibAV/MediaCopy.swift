@@ -55,7 +55,7 @@ public struct MediaContents: Sendable {
   /// The container, by libavformat's name.
   public var container: String
   public var tracks: [Track]
-  /// What else is in it, which is neither decoded nor copied: subtitles, chapters, data, covers, files.
+  /// Parts of the file that are neither decoded nor copied: subtitles, chapters, data, covers, files.
   public var others: [String] = []
   /// Whether the packets have times.
   public var hasTimes: Bool { !InputFormats.isUntimed(container) }
@@ -128,7 +128,7 @@ public struct MediaCopy: ~Copyable {
     (self.path, self.isInterrupted) = (path, isInterrupted)
   }
 
-  /// Whether a stream is QuickTime's chapters, which are a track of data called "text".
+  /// Returns true for QuickTime's chapters, which are a track of data called "text".
   private static func isChapters(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_DATA
       && stream.pointee.codecpar.pointee.codec_tag == 0x7478_6574

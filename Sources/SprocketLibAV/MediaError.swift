@@ -61,7 +61,7 @@ public struct MediaError: Error, Equatable, Sendable {
 
   /// The library's words for ``status``.
   public var reason: String { libraryText(status) }
-  /// The same in brackets; nothing where no function failed.
+  /// ``reason`` in brackets; empty if no function failed.
   private var inBrackets: String { status == 0 ? "" : " (\(reason))" }
 }
 

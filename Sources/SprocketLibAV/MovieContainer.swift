@@ -92,7 +92,7 @@ public struct MovieDescription: Sendable {
   public var transfer: MediaColor.Transfer
   /// Code points of ITU-T H.273 (tables 2 to 4) that the source file has; 2 means unspecified.
   public var codes: (primaries: UInt8, transfer: UInt8, matrix: UInt8)
-  /// Of 4:2:0; unspecified for all else.
+  /// Place of chroma among luma in 4:2:0; unspecified for other formats.
   public var chromaSite = MediaColor.ChromaSite.unspecified
   /// Gray rather than YUV.
   public var isGray: Bool

@@ -33,7 +33,7 @@ public struct PCMFormat: Hashable, Sendable {
     self.speakers = speakers
   }
 
-  /// Whether nothing is lost where a file does not say where the channels are heard.
+  /// Returns true if a file that does not name the speakers loses nothing: players take the same ones.
   public var hasUsualSpeakers: Bool {
     speakers == 0 || channels == 1 && speakers == 4 || channels == 2 && speakers == 3
   }
@@ -47,7 +47,7 @@ public struct SoundTrack {
   public var format: PCMFormat
   /// What players call the track, such as the microphone's name; empty for none.
   public var name: String
-  /// Of what is said in it, three letters of ISO 639-2; `nil` where that is not known.
+  /// Language of the words in it, three letters of ISO 639-2; `nil` if it is not known.
   public var language: String?
   /// What encodes it; `nil` for PCM.
   public var encoder: SoundEncoder?

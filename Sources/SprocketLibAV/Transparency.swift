@@ -1,6 +1,7 @@
 internal import CSprocketLibAV
 
-/// Whether a pixel of a frame is not opaque. False for frames of floats, and for formats without alpha.
+/// Returns true if a pixel of a frame is not opaque. False for frames of floats, and for formats without
+/// alpha.
 ///
 /// Cost: looks at each pixel of a format with alpha, up to the first that is not opaque. The corresponding C
 /// type is `AVPixFmtDescriptor`.

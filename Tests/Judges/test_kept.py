@@ -1,4 +1,4 @@
-"""What a file says besides its pictures and samples: it is kept, or a sentence says that it is not."""
+"""Checks that what a file says besides its pictures and samples is kept, or that a sentence says it is not."""
 import json
 import struct
 import subprocess

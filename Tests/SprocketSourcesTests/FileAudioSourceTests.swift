@@ -58,7 +58,7 @@ import Testing
       "ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-c:a", "pcm_f32le", "-"])
     expectEqual(played.bytes, bytes)
     var format = AudioFormat(number: .f32, rate: 48_000, channels: 1)
-    // In the middle.
+    // One channel is in the middle.
     format.speakers = 4
     expectEqual(played.description.format, format)
     expectFalse(played.description.isLive)

@@ -31,7 +31,7 @@ import Testing
       let texture = SceneTexture(frameWidth: width, frameHeight: height, seed: 1)
       let canvas = texture.width * texture.height * MemoryLayout<SIMD4<UInt8>>.size
       let planes = texture.levels.reduce(0) { $0 + $1.luma.count + $1.u.count + $1.v.count }
-      // What is blurred is light of 32 bits for a time.
+      // The blur keeps light of 32 bits for a time.
       let light = texture.width * texture.height * MemoryLayout<Float>.size
       let planned = SceneTexture.drawingBytes(frameWidth: width, frameHeight: height)
       expectAtLeast(planned, canvas + light + planes)

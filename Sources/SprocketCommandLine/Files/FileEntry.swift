@@ -109,7 +109,7 @@ struct FileEntry: Encodable, Sendable {
   /// Of pictures; `nil` for others, and where nothing is said.
   var picture: Picture?
   var tracks: [Track]
-  /// What else is in a movie, which is neither decoded nor copied; `nil` for nothing.
+  /// Parts of a movie that are neither decoded nor copied; `nil` if there are none.
   var others: [String]?
   /// Of MCAP files; `nil` for others.
   var topics: [Topic]?

@@ -24,7 +24,7 @@ public struct AudioFormat: Sendable, Hashable {
   /// Samples per second, nominal.
   public var rate: Int
   public var channels: Int
-  /// Where the channels are heard, as the `dwChannelMask` of `WAVEFORMATEXTENSIBLE` says it: a bit for each
+  /// Speakers of the channels, as in `dwChannelMask` of `WAVEFORMATEXTENSIBLE`: a bit for each
   /// speaker, in the channels' order. 0 where that is not known, as of microphones.
   public var speakers: UInt32 = 0
 

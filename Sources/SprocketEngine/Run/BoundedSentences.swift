@@ -3,7 +3,7 @@
 /// is what is left of it without its digits.
 struct BoundedSentences<Sentence> {
   private struct Kind {
-    /// Of those that are kept.
+    /// Places of the sentences that are kept.
     var places: [Int]
     var left: UInt64 = 0
   }
@@ -37,8 +37,8 @@ struct BoundedSentences<Sentence> {
     kinds[kind] = known
   }
 
-  /// What is kept, in the order in which it came. `more` makes a sentence that says how many are left out
-  /// that are like the given one.
+  /// Returns the kept sentences, in the order in which they came. `more` makes a sentence that says how many
+  /// are left out that are like the given one.
   func all(_ more: (Sentence, UInt64) -> Sentence) -> [Sentence] {
     let others = kinds.values.filter { $0.left > 0 }.sorted { $0.places[0] < $1.places[0] }
     return kept.map(\.sentence) + others.map { more(kept[$0.places[0]].sentence, $0.left) }

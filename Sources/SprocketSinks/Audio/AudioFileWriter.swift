@@ -37,7 +37,7 @@ enum AudioContainer: String, CaseIterable {
 extension AudioFormat {
   var hasUsualSpeakers: Bool { PCMFormat(self).hasUsualSpeakers }
 
-  /// What is lost there, for a note.
+  /// A note about speakers that a file does not name.
   var unplaced: String {
     "the file does not say where the \(channels) channels are heard: players take the usual places; a .mov "
       + "with pcm says it"
@@ -117,7 +117,7 @@ package final class AudioFileWriter {
     name = path
   }
 
-  /// What the file does not keep of such sound, for a note.
+  /// Returns a note if the file does not keep all of such sound.
   func loss(_ format: AudioFormat) -> String? {
     container == .mkv && !format.hasUsualSpeakers ? format.unplaced : nil
   }

@@ -41,7 +41,7 @@ public struct MovieContents: Sendable {
   public var tracks: [Track]
   /// Whether its packets have times; those of Motion JPEG or H.264 without a container have none.
   public var hasTimes: Bool
-  /// What else is in it, which is neither decoded nor copied, such as `subtitles (subrip)`.
+  /// Parts of the file that are neither decoded nor copied, such as `subtitles (subrip)`.
   public var others: [String] = []
   /// What a copy left out, and what the file's clock did.
   public var notes: [String] = []

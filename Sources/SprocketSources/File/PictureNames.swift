@@ -94,8 +94,8 @@ struct PictureNames: Equatable {
     entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
   }
 
-  /// What makes the pictures of a film upright: of a picture's file that has times of its own, a GIF, or what
-  /// says so in its bytes. `nil` for all else, and for what cannot be read.
+  /// Returns the orientation of a film in a picture's file, whose pictures have times of their own: a GIF,
+  /// or what says so in its bytes. `nil` for all else, and for what cannot be read.
   static func orientationOfFilm(_ path: String) -> Orientation? {
     guard ["avif", "png"].contains(ending(of: path)) else {
       return ending(of: path) == "gif" ? .upright : nil

@@ -18,7 +18,7 @@ struct ReplayIndex {
   private(set) var excessFrames: UInt64 = 0
   /// What messages are pictures, by channel.
   private(set) var imageChannels: [UInt16: ReplayImageKind] = [:]
-  /// Of another program's file, its topics with pictures, the first `ReplayStreams.mostTopics`.
+  /// Topics with pictures in another program's file, the first `ReplayStreams.mostTopics`.
   private(set) var foreignTopics: [ForeignTopic] = []
 
   struct ForeignTopic {
@@ -44,7 +44,7 @@ struct ReplayIndex {
   /// gigabytes.
   private let most: Int
 
-  /// Of a file of some other program, which has no sessions, only finds out which topics have images:
+  /// Only finds the topics with images in another program's file, which has no sessions:
   /// `takeForeign` reads one.
   init(_ reader: inout MCAPReader, _ topics: ReplayTopics) throws(MCAPError) {
     most = 100_000 + Int(clamping: reader.size / 8)

@@ -45,7 +45,7 @@ extension ReplaySource {
       .usage, "\(path) has no frames to replay: give a dump, or an MCAP file with \(kinds)")
   }
 
-  /// What is known when the file has been opened; begins with `choice`.
+  /// Returns what is known when the file has been opened; begins with `choice`.
   func note(_ index: ReplayIndex, _ choice: String?) -> String? {
     var notes = choice.map { [$0] } ?? []
     if reader?.isComplete == false {

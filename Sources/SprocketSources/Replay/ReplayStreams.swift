@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketMCAP
 internal import SprocketRecords
 
-/// What the setting `stream` of a replay chooses from: the sources of a dump, by the names that stand before
+/// Choices of the setting `stream` of a replay: the sources of a dump, by the names that stand before
 /// their topics (`front` of `front/session`), or the topics with pictures of another program's file.
 struct ReplayStreams {
   /// In the order of their channels; an empty name in a dump of one source.
@@ -61,9 +61,9 @@ struct ReplayStreams {
 /// Which topics of a file are played.
 enum ReplayTopics: Sendable {
   case all
-  /// Of one source of a dump: those whose names begin so.
+  /// Topics of one source of a dump: their names begin so.
   case under(String)
-  /// Of another program's file: this one alone.
+  /// One topic of another program's file.
   case one(String)
 
   /// The topic's name within the source; `nil` where it is not played.
