@@ -1,4 +1,4 @@
-"""Checks that what a file says besides its pictures and samples is kept, or that a sentence says it is not."""
+"""Checks that what a file says besides pictures and samples is kept, or that a sentence says it is not."""
 import json
 import struct
 import subprocess
