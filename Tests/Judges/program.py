@@ -85,8 +85,10 @@ def wait_until_full(pipe):
     """Until a pipe takes nothing more, by its reading end. How many bytes that are depends on the writes: one
     that does not fit into the rest of a page begins another."""
 
+    number = pipe if isinstance(pipe, int) else pipe.fileno()
+
     def is_full():
-        writer = os.open(f"/proc/self/fd/{pipe.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+        writer = os.open(f"/proc/self/fd/{number}", os.O_WRONLY | os.O_NONBLOCK)
         try:
             return not select.select([], [writer], [], 0)[1]
         finally:
