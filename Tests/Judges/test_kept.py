@@ -152,7 +152,7 @@ def test_each_topic_of_another_program_can_be_played(tmp_path):
     assert probe(tmp_path / "back.mp4", "nb_frames", "v")["nb_frames"] == "4"
     wrong = sprocket("run", "--source", f"replay:{path}", "--source-set", "stream=/bac", "--null",
                      check=False)
-    assert wrong.returncode == 2 and "streams /front, /back" in one_sentence(wrong.errors)
+    assert wrong.returncode == 2 and "topics /front, /back" in one_sentence(wrong.errors)
     tracks = json.loads(sprocket("inspect", path, "--json").stdout)[0]["tracks"]
     assert [(track["source"], track["count"]) for track in tracks] == [("/front", 8), ("/back", 4)]
 

@@ -48,12 +48,13 @@ struct ReplayStreams {
       return names.first.map { $0.isEmpty ? .all : .under($0 + "/") } ?? .all
     }
     let choice = pictureTopics.isEmpty ? names : pictureTopics.filter { !$0.isEmpty }
+    let kind = pictureTopics.isEmpty ? "is of the sources" : "has pictures on the topics"
     throw RunError(
       .usage,
       choice.allSatisfy(\.isEmpty)
-        ? "\(path) has one stream, which has no name; leave `stream=\(stream)` out"
+        ? "\(path) is of one source, whose stream has no name; leave `stream=\(stream)` out"
         : (stream.isEmpty ? "" : "there is no stream `\(stream)`; ")
-          + "\(path) has the streams \(choice.joined(separator: ", ")); choose one of them, such as "
+          + "\(path) \(kind) \(choice.joined(separator: ", ")); choose one of them, such as "
           + "stream=\(nearestName(to: stream, among: choice) ?? choice[0])", change: .sourceSetting)
   }
 }
