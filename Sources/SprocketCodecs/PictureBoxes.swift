@@ -3,8 +3,8 @@ import SprocketCore
 /// The boxes of an AVIF's file (ISO/IEC 14496-12, 4.2): a length, four letters, contents.
 struct PictureBoxes {
   /// Returns the orientation that the properties `irot` and `imir` give (ISO/IEC 23008-12, 6.5.10 and
-  /// 6.5.12). The first of each is taken: files have one for all images in them. Upright where there is none,
-  /// and for another file. Cost: boxes are skipped; nothing is allocated.
+  /// 6.5.12). It uses the first of each, because files have one for all their images. Returns upright if
+  /// there is none, and for other files. Cost: boxes are skipped; nothing is allocated.
   static func orientation(_ bytes: Span<UInt8>) -> Orientation {
     guard let range = properties(bytes) else { return .upright }
     func property(_ name: String) -> Int? {

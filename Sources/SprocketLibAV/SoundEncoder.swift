@@ -119,7 +119,7 @@ public final class SoundEncoder {
     _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: UnsafePointer<AVCodec>,
     _ codec: SoundCodec, _ format: inout PCMFormat
   ) -> Int32 {
-    // FLAC alone has channels of which nobody says where they are heard.
+    // FLAC can leave the speakers unknown. The other codecs need a channel layout.
     let isNamed = codec != .flac
     unsafe format.fill(&context.pointee.ch_layout, isNamed: isNamed)
     let status = unsafe libav.avcodec_open2(context, encoder, nil)

@@ -51,9 +51,9 @@ extension PCMFormat {
     unsafe fill(&parameters.pointee.ch_layout)
   }
 
-  /// Says where the channels are heard. Where that is not known, one and two are mono and stereo, and more
-  /// are microphones of which nobody knows where they stand: these have no layout, or with `isNamed`, for
-  /// what needs one, the usual layout of their number.
+  /// Sets the channel layout from `speakers`. If the speakers are unknown, one channel becomes mono and two
+  /// become stereo. More channels get no layout; with `isNamed`, for codecs that need a layout, they get the
+  /// usual layout of their number.
   ///
   /// The corresponding C function is `av_channel_layout_default`.
   func fill(_ layout: inout AVChannelLayout, isNamed: Bool = false) {

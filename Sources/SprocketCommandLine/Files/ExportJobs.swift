@@ -3,14 +3,21 @@ internal import Sprocket
 extension ExportCommand {
   /// One input and the output that is made of it.
   struct Job: Sendable {
-    var input: String
-    var output: String
+    let input: String
+    let output: String
+    /// The input is files of pictures, which have neither times nor sound.
+    let isPictures: Bool
 
-    var isDump: Bool { input.lowercased().hasSuffix(".mcap") }
+    init(input: String, output: String) {
+      (self.input, self.output) = (input, output)
+      isPictures = !Self.isDump(input) && FileSource.namesPictures(input)
+    }
+
+    private static func isDump(_ path: String) -> Bool { path.lowercased().hasSuffix(".mcap") }
+
+    var isDump: Bool { Self.isDump(input) }
     /// The argument of `--source`.
     var source: String { (isDump ? "replay:" : "file:") + input }
-    /// Files of pictures, which have neither times nor sound.
-    var isPictures: Bool { !isDump && FileSource.namesPictures(input) }
   }
 
   var jobs: [Job] {

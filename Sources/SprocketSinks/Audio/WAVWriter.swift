@@ -96,10 +96,10 @@ struct WAVHeader {
 
   /// `WAVEFORMATEX`, or `WAVEFORMATEXTENSIBLE` where the plain one does not say enough.
   private static func description(_ format: AudioFormat) -> [UInt8] {
-    // Front centre, front left and right; of more microphones nobody knows where they stand.
+    // One channel is front centre, two are front left and right. The speakers of more channels are unknown.
     let usual: UInt32 = format.channels == 1 ? 4 : format.channels == 2 ? 3 : 0
     let speakers = format.speakers == 0 ? usual : format.speakers
-    let isPlain = format.number == .s16 && format.channels <= 2 && speakers == usual
+    let isPlain = format.number == .s16 && format.channels <= 2 && format.hasUsualSpeakers
     // PCM, IEEE float.
     let kind: UInt16 = format.number == .f32 ? 3 : 1
     let bits = UInt16(format.number.bytes * 8)

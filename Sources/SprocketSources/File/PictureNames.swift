@@ -94,8 +94,8 @@ struct PictureNames: Equatable {
     entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
   }
 
-  /// Returns the orientation of a film in a picture's file, whose pictures have times of their own: a GIF,
-  /// or what says so in its bytes. `nil` for all else, and for what cannot be read.
+  /// Returns the orientation of an animation: a GIF, an APNG or an animated AVIF, which gives each picture a
+  /// time. Returns `nil` for other files, and for a file that cannot be read.
   static func orientationOfFilm(_ path: String) -> Orientation? {
     guard ["avif", "png"].contains(ending(of: path)) else {
       return ending(of: path) == "gif" ? .upright : nil
