@@ -1,6 +1,6 @@
 // The ring: positions that hold slot numbers, cursors that pass over them, pins that keep a slot.
 //
-// Contract (the numbers are those of the design's R1 to R9, at the level of the ring)
+// Contract. The numbers are those of R1 to R9 in ARCHITECTURE.md, which apply it to the engine.
 //
 //  1. A cursor's `passed` only grows. All sequences below it have passed; the source's is the
 //     number of sequences published. Each cursor has one writer at a time.

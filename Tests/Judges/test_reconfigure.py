@@ -315,3 +315,40 @@ def test_a_refused_change_leaves_a_given_descriptor_free(tmp_path):
     while reader.recv(65536):
         pass
     reader.close()
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_sink_whose_reader_pauses_can_be_removed(goes_on, tmp_path):
+    """The others get their frames meanwhile. It has an account of its own when it goes on; if it never does,
+    the run ends with an error that names it."""
+    pipe, sums = tmp_path / "pipe", tmp_path / "sums"
+    os.mkfifo(pipe)
+    descriptor = os.open(pipe, os.O_RDWR)
+    fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, 4096)
+    lines = []
+    with asked_run(tmp_path, "--reports", pipe, "--checksums", sums) as (client, process):
+        client.wait(60)
+        assert client.ask("reconfigure", detach=["reports"])["ok"]
+        client.wait(5)
+        assert client.ask("reconfigure", attach=["null"])["ok"]
+        assert set(client.ask("status")["status"]["sinks"]) == {"checksum", "movie", "null"}
+        if goes_on:
+            reader = threading.Thread(target=lambda: lines.extend(open(f"/dev/fd/{descriptor}", "rb")),
+                                      daemon=True)
+            reader.start()
+        client.wait(20)
+        process.send_signal(2)
+        process.wait(LIMIT)
+    summary = read_summary(tmp_path / "summary.json")
+    (line,) = [line for line in summary["detached"] if line["name"] == "reports"]
+    assert frames_of(line) == line["detached_at"] > 60
+    if goes_on:
+        assert process.returncode == 0 and summary["errors"] == []
+        assert line["delivered"] > 60
+    else:
+        assert process.returncode == 1
+        (error,) = summary["errors"]
+        assert "the sink `reports` did not finish" in json.dumps(error)
+    line = summary["sinks"]["checksum"]
+    everything = frames_of(line)
+    assert line["delivered"] > 60 and everything - line["delivered"] < 10, line

@@ -42,6 +42,8 @@ final class ShapeChange: @unchecked Sendable {
   var attached: [SinkPlace] = []
   /// Numbers of sinks.
   var detached: Set<Int> = []
+  /// Those of `detached` that block: the epoch ends without them.
+  var blocked: Set<Int> = []
   /// The source that is replaced.
   var oldSource: (any Source)?
 

@@ -1,15 +1,34 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// A detached sink that has not finished: its thread still completes files.
-struct LeavingSink {
-  let place: SinkPlace
-  /// The frames of its account.
-  let frames: Range<UInt64>
-  /// What source and chain had decided when it was detached, by value.
+/// Sinks that left the run together and have not finished: those of one change, or those that blocked at
+/// the end of an epoch. Used by the run's thread.
+struct LeavingGroup {
+  let places: [SinkPlace]
+  /// One past the last frame of their accounts.
+  let end: UInt64
+  /// What source and chain had decided when they left, by value.
   let decided: [UInt64]
-  /// The sink on whose thread it is finished and sealed.
-  let owner: SinkState
+  /// Whether their finishing has begun. It waits until no thread of theirs writes a frame.
+  private(set) var isFinishing = false
+
+  init(_ places: [SinkPlace], at end: UInt64, _ shared: RunShared) {
+    (self.places, self.end, decided) = (places, end, shared.counters.decidedSoFar)
+  }
+
+  func frames(of place: SinkPlace) -> Range<UInt64> { place.state.firstNumber..<end }
+
+  /// Whether no thread of theirs has anything to do.
+  var isIdle: Bool { places.allSatisfy(\.state.thread.isIdle) }
+
+  /// Finishes and seals the sinks on the thread of the first, once all are idle: one may need the account of
+  /// another.
+  mutating func finishIfIdle(_ shared: RunShared) {
+    guard !isFinishing, isIdle, let owner = places.first?.state.thread else { return }
+    isFinishing = true
+    let states = LeavingStates(self)
+    owner.perform { states.finish(shared) }
+  }
 }
 
 /// The accounts of sinks that were detached: the latest ones.
@@ -28,103 +47,141 @@ struct DetachedLines {
   }
 }
 
-/// Sinks that are detached.
+/// Sinks that leave the run.
 ///
 /// Keeps of the contract of requests:
+/// - A18: a sink that blocks at the end of an epoch leaves the run, which goes on. What it may still read of
+///   that epoch stays as it is, and it writes the frames that wait for it when it goes on.
 /// - A20: a sink's account is about the frames from its attachment to its detachment. What source and chain
-///   decided before is subtracted (`SinkState.attach`). A sink is finished and sealed when it is detached,
-///   on its own thread, with an account of its own; the run does not wait for that before its end.
+///   decided before is subtracted (`SinkState.attach`). A sink is finished and sealed when it has left, on
+///   its own thread, with an account of its own; the run does not wait for that before its end.
 extension Engine {
-  /// Finishes sinks that were detached before frame `number`. The sinks of one change are finished on one
-  /// thread, and then sealed: one may need the account of another.
-  func letGo(_ removed: [SinkPlace], at number: UInt64) {
-    guard let owner = removed.first?.state else { return }
-    let decided = shared.counters.decidedSoFar
-    let group = removed.map {
-      LeavingSink(
-        place: $0, frames: $0.state.firstNumber..<number, decided: decided, owner: owner)
-    }
-    leaving += group
+  /// Lets sinks go before frame `number`. Those of `asked` were detached; the run lost the others.
+  func letGo(
+    _ removed: [SinkPlace], asked: Set<Int>, blocked: [SinkPlace] = [], at number: UInt64
+  ) {
+    guard !removed.isEmpty else { return }
     for place in removed {
-      if !place.state.hasFailed { shared.noteDetached(place.sink) }
-      place.state.isLeaving = true
+      // A sink that blocks has not failed, and its thread uses that state.
+      let isBlocked = blocked.contains { $0.sink === place.sink }
+      if isBlocked || !place.state.hasFailed {
+        let isAsked = asked.contains(place.state.id)
+        isAsked ? shared.noteDetached(place.sink) : shared.lose(place.sink)
+      }
+      place.state.isLeaving.store(true, ordering: .relaxed)
       for job in recordings.detach(sink: place.state.id) {
         job.record.reason = .detached
         finisher?.add(job)
       }
     }
-    let states = LeavingStates(group)
-    owner.thread.perform { [shared] in states.finish(shared) }
+    leaving.append(LeavingGroup(removed, at: number, shared))
+    _ = collectLeft()
   }
 
-  /// Takes over the accounts of detached sinks that are complete. Returns whether there were some.
+  /// Lets the sinks go that block at the end of an epoch, with their companions. Those that are not in
+  /// `asked` make an error of the run.
+  func leaveBehind(_ late: [SinkPlace], asked: Set<Int>, at number: UInt64) {
+    func belong(_ place: SinkPlace, to owner: SinkPlace) -> Bool {
+      owner.sink.companions.contains { $0 === place.sink }
+    }
+    let owners = epoch.sinks.filter { owner in
+      late.contains { $0.sink === owner.sink || belong($0, to: owner) }
+    }
+    let group = epoch.sinks.filter { place in
+      owners.contains { $0.sink === place.sink || belong(place, to: $0) }
+    }
+    behind = Set(group.map(\.state.id))
+    for place in late where !asked.contains(place.state.id) { tellLeft(place) }
+    sinks.removeAll { behind.contains($0.id) }
+    letGo(group, asked: asked, blocked: late, at: number)
+  }
+
+  func tellLeft(_ place: SinkPlace) {
+    shared.fail(
+      RunError(
+        .failed,
+        "\(place.sink.name) took no frame while the run waited for it, so the run went on without it; "
+          + "look at what it waits for: a disk, or a reader"))
+  }
+
+  /// Finishes the sinks that left and do not block any more, and takes over the accounts that are complete.
+  /// Returns whether there were some.
   func collectLeft() -> Bool {
+    for index in leaving.indices { leaving[index].finishIfIdle(shared) }
     let count = leaving.count
     guard count > 0 else { return false }
-    leaving.removeAll { sink in
-      guard sink.owner.thread.isIdle, !recordings.isBusy(sink: sink.place.state.id) else {
-        return false
-      }
-      collect(sink)
+    leaving.removeAll { group in
+      guard group.isFinishing, group.isIdle,
+        !group.places.contains(where: { recordings.isBusy(sink: $0.state.id) })
+      else { return false }
+      collect(group)
       return true
     }
     return leaving.count < count
   }
 
-  /// Waits for the detached sinks, at the run's end.
+  /// Waits for the sinks that left, at the run's end.
   func awaitLeaving() {
-    waitFor(leaving.map(\.owner))
-    for sink in leaving where !sink.place.state.isDone.load(ordering: .acquiring) {
-      sink.place.state.isStuck = true
-      tellStuck(sink.place.state)
+    waitFor(leaving.flatMap(\.places).map(\.state))
+    _ = collectLeft()
+    waitFor(leaving.filter(\.isFinishing).compactMap(\.places.first?.state))
+    for place in leaving.flatMap(\.places) where !place.state.isDone.load(ordering: .acquiring) {
+      place.state.isStuck = true
+      tellStuck(place.state)
     }
   }
 
-  /// Takes over the accounts of all detached sinks: their files are complete, or given up.
+  /// Takes over the accounts of all sinks that left: their files are complete, or given up.
   func collectAllLeft() {
-    for sink in leaving { collect(sink) }
+    for group in leaving { collect(group) }
     leaving = []
   }
 
-  private func collect(_ sink: LeavingSink) {
-    let state = sink.place.state
-    if state.isStuck { recordings.leaveCurrent(sink: state.id) } else { state.takeLost(recordings) }
-    let counts =
-      state.isStuck
-      ? stuckCounts(sink.place, produced: sink.frames.upperBound, decided: sink.decided)
-      : state.counts
-    let latency = state.isStuck ? DurationSummary() : state.latency.summary
-    left.add(
-      .init(
-        Ledger.Entry(sink: state.sink.name, counts: counts, frames: sink.frames), latency: latency,
-        state.sink))
-    guard !state.isStuck else { return }
-    for note in state.sink.notes { shared.note(note) }
-    engineCPU = engineCPU.clampedSum(state.thread.cpuTime)
+  private func collect(_ group: LeavingGroup) {
+    for place in group.places {
+      let state = place.state
+      let frames = group.frames(of: place)
+      if state.isStuck {
+        recordings.leaveCurrent(sink: state.id)
+      } else {
+        state.takeLost(recordings)
+      }
+      let counts =
+        state.isStuck
+        ? stuckCounts(place, produced: frames.upperBound, decided: group.decided) : state.counts
+      let latency = state.isStuck ? DurationSummary() : state.latency.summary
+      left.add(
+        .init(
+          Ledger.Entry(sink: state.sink.name, counts: counts, frames: frames), latency: latency,
+          state.sink))
+      guard !state.isStuck else { continue }
+      for note in state.sink.notes { shared.note(note) }
+      engineCPU = engineCPU.clampedSum(state.thread.cpuTime)
+    }
   }
 }
 
-/// The detached sinks of one change.
+/// The sinks of a group, to be finished.
 ///
 /// Unchecked: used by one thread at a time: the run's, then that of the first sink.
 private final class LeavingStates: @unchecked Sendable {
-  private let group: [LeavingSink]
+  private let group: LeavingGroup
 
-  init(_ group: [LeavingSink]) { self.group = group }
+  init(_ group: LeavingGroup) { self.group = group }
 
   func finish(_ shared: RunShared) {
-    for sink in group {
-      let state = sink.place.state
+    let states = group.places.map(\.state)
+    for state in states {
       RunningCode(["sink `\(state.sink.name)`"]).during { state.finish(shared, .detached) }
     }
-    let entries = group.map { sink in
+    let entries = group.places.map { place in
       Ledger.Entry(
-        sink: sink.place.sink.name, counts: sink.place.state.counts, frames: sink.frames)
+        sink: place.sink.name, counts: place.state.counts, frames: group.frames(of: place))
     }
-    for sink in group where !sink.place.state.hasFailed {
-      sink.place.state.sealedCounts = sink.place.state.counts
-      sink.place.state.seal(entries, sink.frames, shared)
+    for place in group.places where !place.state.hasFailed {
+      place.state.sealedCounts = place.state.counts
+      place.state.seal(entries, group.frames(of: place), shared)
     }
-    for sink in group { sink.place.state.isDone.store(true, ordering: .releasing) }
+    for state in states { state.isDone.store(true, ordering: .releasing) }
   }
 }

@@ -23,7 +23,7 @@ extension Engine {
       }
       if let description { try Self.checkPace(of: audio, beside: description) }
       var request = request(
-        for: change, description ?? epoch.source, isConfigured: !hasClosed)
+        for: change, description ?? epoch.source, without: behind, isConfigured: !hasClosed)
       if change.source != nil { request.firstNumber = pump.nextNumber }
       let next = try makeEpoch(request)
       // The threads of its lanes wait: there is no frame yet.
@@ -121,11 +121,13 @@ extension Engine {
     // Another unpacking takes another time (A17).
     let isUnpackedAnew = next.plan.versions[0].parts != epoch.plan.versions[0].parts
     if change.isContinuous, isUnpackedAnew { for stage in stages { stage.remaining.measureAnew() } }
-    let removed = epoch.sinks.filter { change.detached.contains($0.state.id) }
+    let removed = epoch.sinks.filter {
+      change.detached.contains($0.state.id) && !behind.contains($0.state.id)
+    }
     epoch = next
     sinks = next.sinks.map(\.state)
     if !change.isContinuous { epochCount += 1 }
-    letGo(removed, at: number)
+    letGo(removed, asked: change.detached, at: number)
     _ = collectLeft()
     publishEpoch()
     recordings.state.withLock { $0.tell(.reconfigured(from: number)) }
@@ -145,15 +147,34 @@ extension Engine {
     }
   }
 
-  /// Lets the old epoch go on. False when the run ends.
+  /// Lets the old epoch go on, without the sinks that it left behind. False when the run ends.
   private func goBack(_ change: ShapeChange, _ pump: SourcePump, hasClosed: Bool) -> Bool {
     guard !gate.isAbandoned else { return false }
+    // The change did not hold, and they left all the same.
+    for place in epoch.sinks where change.blocked.contains(place.state.id) { tellLeft(place) }
     if hasClosed { return reopen(change, pump) }
-    epoch = Epoch(
-      resuming: epoch, generation: pump.generation,
-      sinks: epoch.sinks.map { resumed($0, isAsked: !change.isContinuous) })
-    publishEpoch()
-    return true
+    let sinks = epoch.sinks.filter { !behind.contains($0.state.id) }
+      .map { resumed($0, isAsked: !change.isContinuous) }
+    if behind.isEmpty {
+      epoch = Epoch(resuming: epoch, generation: pump.generation, sinks: sinks)
+      publishEpoch()
+      return true
+    }
+    // They may still read the old epoch's memory.
+    do throws(RunError) {
+      epoch = try makeEpoch(
+        EpochRequest(
+          index: epoch.index, generation: pump.generation, isContinuous: true,
+          source: epoch.source, firstNumber: epoch.firstNumber, stages: stages,
+          configuresStages: false,
+          sinks: sinks.enumerated().map { SinkPlace($1, index: $0) }, reportBytes: reportBytes,
+          refusal: .endsSink))
+      publishEpoch()
+      return true
+    } catch {
+      shared.fail(error)
+      return false
+    }
   }
 
   /// Opens the source again that was closed for the change.

@@ -48,6 +48,8 @@ extension Engine {
       case .change: (false, true)
       }
     }
+
+    var change: ShapeChange? { if case .change(let change) = self { change } else { nil } }
   }
 
   /// One epoch, from the start of its threads to their end. True when another one is to follow.
@@ -121,10 +123,11 @@ extension Engine {
       makeUnpacker: makeUnpacker)
   }
 
-  /// Publishes the epoch's end and waits until it has drained. Returns why the run cannot go on, if it is
-  /// to.
+  /// Publishes the epoch's end and waits until it has drained; a live run then goes on without the sinks that
+  /// block. Returns why the run cannot go on, if it is to.
   private func end(_ pump: SourcePump, _ threads: EpochThreads, _ next: Next) -> RunError? {
     let (isLast, isChange) = next.kind
+    let change = next.change
     epoch.endNumber.store(pump.nextNumber, ordering: .releasing)
     epoch.isLast.store(isLast, ordering: .releasing)
     pump.endEpoch()
@@ -137,22 +140,32 @@ extension Engine {
         if isChange { pump.hold(epoch) } else { pump.leave(epoch, goesOn: !isLast) }
       }
     }
-    let isDrained = threads.drain(limit: options.drainLimit.nanosecondCount, shared: shared) {
+    let haveLanesEnded = threads.drain(
+      limit: options.drainLimit.nanosecondCount, shared: shared, blocked: change?.blocked ?? []
+    ) {
       watchSource(pump)
     }
     pump.isDraining.store(false, ordering: .releasing)
     engineCPU = engineCPU.clampedSum(threads.cpuTime)
     watch = SourceWatch()
     let isBack = awaitSource(pump)
-    guard isDrained else {
+    let late = epoch.sinks.filter { threads.late.contains($0.state.id) }
+    guard haveLanesEnded, late.isEmpty || !isLast && epoch.source.isLive else {
+      for place in late {
+        place.state.isStuck = true
+        shared.tellStuck(thread: place.sink.name)
+      }
       hasStuckThreads = true
       return RunError(.failed, "a thread of the run did not come to an end, so the run ends")
     }
     timers.add(threads, epoch)
-    guard isBack, onSource(pump, { [epoch] in pump.reclaimAll(epoch) }) else {
+    // What a late sink may still read is neither given back nor discarded.
+    let isRead = !late.isEmpty
+    guard isBack, onSource(pump, { [epoch] in pump.reclaimAll(epoch, isRead: isRead) }) else {
       return RunError(.failed, "the source did not return from a call, so the run ends")
     }
-    if !isLast { epoch.memory.discard() }
+    if !isLast, !isRead { epoch.memory.discard() }
+    leaveBehind(late, asked: change?.detached ?? [], at: pump.nextNumber)
     return nil
   }
 

@@ -5,7 +5,7 @@ internal import SprocketRing
 ///
 /// Keeps of the contract of requests:
 /// - A18: a change ends the epoch, and all sinks wait until the slowest has drained. A sink that blocks would
-///   cost the others frames, and end the run. So it is looked for before the change is asked.
+///   cost the others frames. So it is looked for before the change is asked.
 extension Engine {
   /// Nanoseconds without a frame after which a sink counts as blocked. A larger value waits for slower disks,
   /// and refuses a change beside a reader that pauses later.
@@ -18,18 +18,19 @@ extension Engine {
   /// Nanoseconds between two checks of a sink's progress. Larger: fewer wake-ups; a change begins later.
   private static let pause: Int64 = 2_000_000
 
-  /// Waits until each sink that stays has taken the frames that were ready for it. Throws if one takes none
-  /// for `stall`. An offline run loses nothing however long it waits, and is not asked.
+  /// Waits until each sink has taken the frames that were ready for it. If one takes none for `stall`, the
+  /// change does not wait for it where it is detached, and throws otherwise. An offline run loses nothing
+  /// however long it waits, and is not asked.
   func requireMovingSinks(_ change: ShapeChange) throws(RunError) {
     guard change.base.source.isLive else { return }
-    for place in change.base.sinks
-    where place.setup != nil && !change.detached.contains(place.state.id) {
-      guard isMoving(place, change.base) else {
+    for place in change.base.sinks where place.setup != nil && !isMoving(place, change.base) {
+      guard change.detached.contains(place.state.id) else {
         throw RunError(
           .failed,
           "\(place.sink.name) has taken no frame for 2 s: its disk or its reader blocks. So nothing was "
-            + "changed; ask again when it goes on")
+            + "changed; ask again when it goes on, or detach it")
       }
+      change.blocked.insert(place.state.id)
     }
   }
 

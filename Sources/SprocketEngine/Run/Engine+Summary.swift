@@ -75,7 +75,7 @@ extension Engine {
     next.summary.producing = .nanoseconds(producing)
     next.summary.cpuTime = .nanoseconds(engineCPU)
     next.summary.detached = left.lines
-    next.leaving = leaving.map(\.place.state)
+    next.leaving = leaving.flatMap(\.places).map(\.state)
     publish(next)
   }
 

@@ -32,8 +32,10 @@ public final class Engine: @unchecked Sendable {
   var stages: [ChainStage]
   /// The sinks that are attached.
   var sinks: [SinkState]
-  /// Detached sinks that have not finished.
-  var leaving: [LeavingSink] = []
+  /// Sinks that have left the run and have not finished.
+  var leaving: [LeavingGroup] = []
+  /// Numbers of the sinks that blocked at the end of the present epoch, and of their companions.
+  var behind: Set<Int> = []
   /// Accounts of detached sinks that have finished.
   var left = DetachedLines()
   let shared: RunShared

@@ -12,6 +12,8 @@ final class EpochThreads {
   private var threads: [EngineThread] = []
   /// Sinks whose thread has the epoch as its job.
   private var sinks: [SinkState] = []
+  /// Numbers of the sinks whose threads did not end with the others.
+  private(set) var late: Set<Int> = []
   let epoch: Epoch
   private var hasLanes = false
 
@@ -90,9 +92,11 @@ final class EpochThreads {
   /// is called over and over.
   ///
   /// Offline nothing may be lost, so there is no limit until the run is to stop. Live it is `limit`
-  /// without any progress, and `limit` in all once the run is to stop. Returns false when threads are
-  /// stuck; they are named in the run's errors, and what they use must be left alone.
-  func drain(limit: Int64, shared: RunShared, meanwhile: () -> Void) -> Bool {
+  /// without any progress, and `limit` in all once the run is to stop. Returns false when lanes are
+  /// stuck; they are named in the run's errors, and what they use must be left alone. `late` has the sinks
+  /// that are stuck, and those of `blocked`, which it does not wait for.
+  func drain(limit: Int64, shared: RunShared, blocked: Set<Int>, meanwhile: () -> Void) -> Bool {
+    late = blocked
     var end = deadline(in: limit)
     var done = progress(shared)
     var wasStopping = shared.isStopping
@@ -109,7 +113,7 @@ final class EpochThreads {
     if !isDone {
       epoch.flushes.store(true, ordering: .releasing)
       // The others go on in the next epoch: they would not wait for anything there.
-      for state in sinks where !state.thread.isIdle { state.sink.interrupt() }
+      for state in awaited where !state.thread.isIdle { state.sink.interrupt() }
       wait(Self.graceNanoseconds)
       epoch.isAbandoned.store(true, ordering: .releasing)
       wait(Self.graceNanoseconds)
@@ -125,26 +129,20 @@ final class EpochThreads {
   }
 
   private func joinAll(_ shared: RunShared) -> Bool {
-    var stuck: [String] = []
-    for thread in threads where !thread.join(until: monotonicNow()) { stuck.append(thread.name) }
-    for state in sinks where !state.thread.isIdle {
-      state.isStuck = true
-      stuck.append(state.sink.name)
-    }
-    for name in stuck {
-      shared.fail(
-        RunError(
-          .failed,
-          "the thread `\(name)` did not come to an end in time; look at what it waits for: a disk, a device, "
-            + "or an encoder that needs a faster preset"))
-    }
+    let stuck = threads.filter { !$0.join(until: monotonicNow()) }
+    for thread in stuck { shared.tellStuck(thread: thread.name) }
+    late = Set(sinks.filter { !$0.thread.isIdle }.map(\.id))
     return stuck.isEmpty
   }
 
   /// CPU time that the workers' threads have used, in nanoseconds.
   var cpuTime: Int64 { threads.reduce(0) { $0.clampedSum($1.cpuTime) } }
 
-  private var isDone: Bool { threads.allSatisfy(\.isDone) && sinks.allSatisfy(\.thread.isIdle) }
+  private var awaited: some Sequence<SinkState> { sinks.lazy.filter { !self.late.contains($0.id) } }
+
+  private var isDone: Bool {
+    threads.allSatisfy(\.isDone) && awaited.allSatisfy(\.thread.isIdle)
+  }
 
   /// Changes whenever a lane or a sink has got on.
   private func progress(_ shared: RunShared) -> UInt64 {
@@ -158,7 +156,7 @@ final class EpochThreads {
     if let thread = threads.first(where: { !$0.isDone }) {
       _ = thread.join(until: end)
     } else {
-      _ = sinks.first { !$0.thread.isIdle }?.thread.wait(until: end)
+      _ = awaited.first { !$0.thread.isIdle }?.thread.wait(until: end)
     }
   }
 }

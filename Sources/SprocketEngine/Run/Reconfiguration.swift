@@ -31,11 +31,12 @@ extension Engine {
   /// recordings go on in a next file where the format is another one. Live settings that were changed hold
   /// on if the stages stay.
   ///
-  /// A sink that is removed completes its files beside the run. Its account, and that of a sink that is
-  /// added, are about the frames that were produced while it was attached (`Ledger.Entry.frames`).
+  /// A sink that is removed completes its files beside the run, which does not wait for it if it blocks. Its
+  /// account, and that of a sink that is added, are about the frames that were produced while it was attached
+  /// (`Ledger.Entry.frames`).
   ///
-  /// Throws if a name is unknown, if source, stage or sink refuse, if memory does not suffice, if a sink of
-  /// the run has taken no frame for 2 s because its disk or reader blocks, if another
+  /// Throws if a name is unknown, if source, stage or sink refuse, if memory does not suffice, if a sink that
+  /// stays has taken no frame for 2 s because its disk or reader blocks, if another
   /// thread changes the run at the same time, if the run does not go on, and if it is called on one of the
   /// run's own threads, for example by a stage. If a device had to be closed for the change and cannot be
   /// opened again, the run ends with an error.
@@ -173,12 +174,15 @@ extension Engine {
     }
   }
 
-  /// The epoch that a change asks for, with the sinks that stay in front.
+  /// The epoch that a change asks for, with the sinks that stay in front. `behind`: numbers of sinks that
+  /// blocked meanwhile.
   func request(
-    for change: ShapeChange, _ source: SourceDescription, isConfigured: Bool = true
+    for change: ShapeChange, _ source: SourceDescription, without behind: Set<Int> = [],
+    isConfigured: Bool = true
   ) -> EpochRequest {
     let base = change.base
-    let kept = base.sinks.filter { !change.detached.contains($0.state.id) }
+    let gone = change.detached.union(behind)
+    let kept = base.sinks.filter { !gone.contains($0.state.id) }
     let places =
       kept.map { change.isContinuous ? $0 : SinkPlace($0.state, index: 0) } + change.attached
     return EpochRequest(

@@ -83,6 +83,15 @@ final class RunShared: Sendable {
     failures.withLock { $0.add(error, error.description) }
   }
 
+  /// Adds the error that a thread of an epoch does not end.
+  func tellStuck(thread name: String) {
+    fail(
+      RunError(
+        .failed,
+        "the thread `\(name)` did not come to an end in time; look at what it waits for: a disk, a device, "
+          + "or an encoder that needs a faster preset"))
+  }
+
   /// Adds a remark, unless an equal one is there.
   func note(_ text: String) { remarks.withLock { $0.add(text, text) } }
 

@@ -46,7 +46,7 @@ final class SinkState: @unchecked Sendable {
   let buffers: Bool
   var hasFinished = false
   /// It was detached, so its failure does not end the run.
-  var isLeaving = false
+  let isLeaving = Atomic<Bool>(false)
   /// A detached sink is finished and sealed.
   let isDone = Atomic<Bool>(false)
   /// Its thread did not end and still uses `counts`, so others must not read it.
@@ -166,6 +166,6 @@ final class SinkState: @unchecked Sendable {
     } else {
       shared.fail(error)
     }
-    if !isLeaving { shared.lose(sink) }
+    if !isLeaving.load(ordering: .relaxed) { shared.lose(sink) }
   }
 }

@@ -84,8 +84,9 @@ final class SourcePump: @unchecked Sendable {
   private(set) var firstNumber: UInt64 = 0
   private var firstSequence: UInt64 = 0
   /// What the source has lent: by slot, the sequence that it holds.
-  var lentSequences: [UInt64?] = []
-  var lentCount = 0
+  var loans = SlotLoans()
+  /// Of epochs at whose end sinks blocked.
+  var lateLoans: [(epoch: Epoch, loans: SlotLoans)] = []
   private(set) var isLimitReached = false
   var events = EventQueue()
   /// Of the epoch's source.
@@ -118,6 +119,8 @@ final class SourcePump: @unchecked Sendable {
     _ new: SourceGate, _ description: SourceDescription, firstCaptured first: Timestamp? = nil
   ) {
     source = new
+    // A source that was closed takes nothing back.
+    lateLoans = []
     hasEnded = false
     firstCaptured = first
     setLimits(description)
@@ -163,8 +166,7 @@ final class SourcePump: @unchecked Sendable {
     if !epoch.isContinuous { isFirst = true }
     enterGates(epoch)
     outcome = .end
-    lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
-    lentCount = 0
+    loans = SlotLoans(sequences: Array(repeating: nil, count: epoch.memory.slotCount))
     slotSettings = Array(repeating: nil, count: epoch.memory.slotCount)
     if lastSequence != nil { epoch.firstSequence.store(firstSequence, ordering: .relaxed) }
   }
