@@ -109,6 +109,14 @@ long syscall(long number, ...) {
   return REAL("syscall", long (*)(long, ...))(number, given[0], given[1], given[2], given[3], given[4],
                                               given[5]);
 }
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+  check_open("write", descriptor);
+  return REAL("write", ssize_t (*)(int, const void *, size_t))(descriptor, bytes, count);
+}
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
+  check_open("write", descriptor);
+  return REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(descriptor, bytes, count, offset);
+}
 int fsync(int descriptor) {
   check_open("fsync", descriptor);
   return REAL("fsync", int (*)(int))(descriptor);

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from program import LIMIT, SPROCKET, preloaded, running, wait_for
+from program import LIMIT, SPROCKET, fates, preloaded, read_summary, running, wait_for
 from test_on_demand import SCENE, Client
 
 
@@ -48,3 +48,40 @@ def test_a_disk_that_hangs_silences_nobody_and_keeps_no_run(call, hanger, tmp_pa
             client.close()
     # The other sink has a line for each of its frames, up to the end.
     assert len((tmp_path / "lines").read_bytes().splitlines()) > 25
+
+
+def test_a_disk_that_hangs_under_a_dump_costs_the_others_no_frame(hanger, tmp_path):
+    """A change beside the dump is refused, and the dump can be removed: the run goes on without it."""
+    folder, switch = tmp_path / "files", tmp_path / "switch"
+    folder.mkdir()
+    settings = {"LD_PRELOAD": hanger, "HUNG_CALL": "write", "HUNG_FOLDER": folder, "HUNG_SWITCH": switch,
+                "HUNG_WITNESS": tmp_path / "witness"}
+    control = tmp_path / "control"
+    command = ["env", *(f"{key}={value}" for key, value in settings.items()), SPROCKET, "run", *SCENE,
+               "--dump", folder / "dump.mcap", "--control-socket", control, "--reports", tmp_path / "lines",
+               "--summary", tmp_path / "summary.json"]
+    with running(command) as process:
+        wait_for(control.exists)
+        client = Client(control)
+        client.wait(20)
+        switch.touch()
+        wait_for((tmp_path / "witness").exists, process)
+        client.wait(60)
+        refused = client.ask("reconfigure", attach=["null"])
+        assert not refused["ok"] and "dump has taken no frame for 2 s" in refused["error"]
+        assert client.ask("reconfigure", detach=["dump"])["ok"]
+        client.wait(20)
+        assert client.ask("reconfigure", attach=["null"])["ok"]
+        client.wait(20)
+        for _ in range(2):
+            os.kill(process.pid, signal.SIGINT)
+        process.wait(LIMIT)
+        client.close()
+    assert process.returncode == 1
+    summary = read_summary(tmp_path / "summary.json")
+    assert "the sink `dump` did not finish" in str(summary["errors"])
+    line = summary["sinks"]["reports"]
+    everything = sum(line[fate] for fate in fates(line))
+    assert everything == len((tmp_path / "lines").read_bytes().splitlines()) > 150
+    # A slow machine may be late for one by itself.
+    assert everything - line["delivered"] < 10, line
