@@ -267,6 +267,9 @@ capture-storms: test-packages
 long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
+	SPROCKET_STORMS=1-2000 SPROCKET_TESTS=SprocketEngineTests $(MAKE) --no-print-directory unit \
+	  FILTER=RequestStormTests
+	SPROCKET_REQUEST_STORMS=0-1999 $(PYTEST) Tests/Judges/test_request_storm.py
 	SPROCKET_RECORDINGS=500000 SPROCKET_TESTS=SprocketEngineTests $(MAKE) --no-print-directory unit \
 	  FILTER=YearTests
 	$(MAKE) --no-print-directory threads MORE_THREADS=SprocketTests

@@ -112,6 +112,35 @@ import Testing
     expectEqual(other.lines.map(\.number), Array(0..<UInt64(other.lines.count)))
   }
 
+  /// Writes what it was given when it has nothing else to do, and blocks there.
+  private final class Lazy: Sink {
+    let name = "lazy"
+    private let hold: Hold
+    private var hasFrame = false
+    init(_ hold: Hold) { self.hold = hold }
+    func configure(_ setup: inout SinkSetup) {}
+    func write(_ frame: borrowing PackedFrame) { hasFrame = true }
+    func idle() {
+      while hasFrame, hold.isHeld.load(ordering: .relaxed) { usleep(1000) }
+    }
+  }
+
+  /// It has taken all frames that were there, and has not begun to block.
+  @Test func a18ASinkThatBlocksNextIsFoundBeforeTheChange() throws {
+    let other = RecordingSink("other")
+    let source = endless(apart: 5_000_000)
+    let engine = try started(source, [other])
+    try engine.reconfigure(change { $0.attached = [Lazy(hold)] })
+    let error = #expect(throws: RunError.self) {
+      try engine.reconfigure(change { $0.attached = [RecordingSink("another")] })
+    }
+    expectTrue((error?.description ?? "").contains("lazy has taken no frame for 2 s"))
+    frames(source, 20)
+    hold.isHeld.store(false, ordering: .relaxed)
+    end(engine, source)
+    expectEmpty(engine.summary.errors)
+  }
+
   /// A change that is refused when the sink was left behind: it is told, and the others go on.
   @Test func a18AChangeThatFailsGoesOnWithoutTheSinkThatBlocks() throws {
     let (other, blocked) = (RecordingSink("other"), blocked())

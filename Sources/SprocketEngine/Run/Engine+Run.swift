@@ -140,8 +140,10 @@ extension Engine {
         if isChange { pump.hold(epoch) } else { pump.leave(epoch, goesOn: !isLast) }
       }
     }
+    let limit = options.drainLimit.nanosecondCount
     let haveLanesEnded = threads.drain(
-      limit: options.drainLimit.nanosecondCount, shared: shared, blocked: change?.blocked ?? []
+      isChange ? .init(changeWithin: limit) : .init(limit: limit), shared: shared,
+      blocked: change?.blocked ?? []
     ) {
       watchSource(pump)
     }

@@ -21,6 +21,25 @@ final class EpochThreads {
   /// slower disks are waited for, and a stuck run ends later.
   static let graceNanoseconds: Int64 = 2_000_000_000
 
+  /// How long a drain waits, in nanoseconds.
+  struct Patience {
+    /// Without any progress.
+    var limit: Int64
+    /// Without any progress, when sinks alone are late and do not compute.
+    var sinks: Int64
+    /// After a flush, twice, when sinks alone are late.
+    var grace: Int64
+
+    init(limit: Int64) { (self.limit, sinks, grace) = (limit, limit, graceNanoseconds) }
+
+    /// For a change of a live run: the other sinks lose frames meanwhile.
+    init(changeWithin limit: Int64) {
+      self.limit = limit
+      sinks = min(limit, SinkWatch.stall)
+      grace = 500_000_000
+    }
+  }
+
   init(_ epoch: Epoch) { self.epoch = epoch }
 
   /// Starts the threads of lanes, if `startLanes` did not, and gives the epoch to each sink's thread as its
@@ -91,13 +110,16 @@ final class EpochThreads {
   /// Waits for all threads to end, then flushes, then gives up on those that are stuck. `meanwhile`
   /// is called over and over.
   ///
-  /// Offline nothing may be lost, so there is no limit until the run is to stop. Live it is `limit`
-  /// without any progress, and `limit` in all once the run is to stop. Returns false when lanes are
-  /// stuck; they are named in the run's errors, and what they use must be left alone. `late` has the sinks
-  /// that are stuck, and those of `blocked`, which it does not wait for.
-  func drain(limit: Int64, shared: RunShared, blocked: Set<Int>, meanwhile: () -> Void) -> Bool {
+  /// Offline nothing may be lost, so there is no limit until the run is to stop. Live it is that of
+  /// `patience` without any progress, and `patience.limit` in all once the run is to stop. Returns false when
+  /// lanes are stuck; they are named in the run's errors, and what they use must be left alone. `late` has
+  /// the sinks that are stuck, and those of `blocked`, which it does not wait for.
+  func drain(
+    _ patience: Patience, shared: RunShared, blocked: Set<Int>, meanwhile: () -> Void
+  ) -> Bool {
     late = blocked
-    var end = deadline(in: limit)
+    var end = deadline(in: patience.limit)
+    var watch = SinkWatch(patience.sinks, longest: patience.limit)
     var done = progress(shared)
     var wasStopping = shared.isStopping
     while !isDone, monotonicNow() < end, !shared.isFlushing {
@@ -106,17 +128,23 @@ final class EpochThreads {
       let now = progress(shared)
       let isStopping = shared.isStopping
       let gotOn = !isStopping && (now != done || !epoch.source.isLive)
-      if gotOn || isStopping != wasStopping { end = deadline(in: limit) }
+      if gotOn || isStopping != wasStopping { end = deadline(in: patience.limit) }
+      if areLanesDone, !isStopping, epoch.source.isLive,
+        !watch.isMoving(now, cpuTime: sinkCPUTime)
+      {
+        break
+      }
       done = now
       wasStopping = isStopping
     }
     if !isDone {
+      let grace = areLanesDone ? patience.grace : Self.graceNanoseconds
       epoch.flushes.store(true, ordering: .releasing)
       // The others go on in the next epoch: they would not wait for anything there.
       for state in awaited where !state.thread.isIdle { state.sink.interrupt() }
-      wait(Self.graceNanoseconds)
+      wait(grace)
       epoch.isAbandoned.store(true, ordering: .releasing)
-      wait(Self.graceNanoseconds)
+      wait(grace)
     }
     return joinAll(shared)
   }
@@ -140,9 +168,11 @@ final class EpochThreads {
 
   private var awaited: some Sequence<SinkState> { sinks.lazy.filter { !self.late.contains($0.id) } }
 
-  private var isDone: Bool {
-    threads.allSatisfy(\.isDone) && awaited.allSatisfy(\.thread.isIdle)
-  }
+  private var areLanesDone: Bool { threads.allSatisfy(\.isDone) }
+  private var isDone: Bool { areLanesDone && awaited.allSatisfy(\.thread.isIdle) }
+
+  /// Nanoseconds of the sinks that it waits for.
+  private var sinkCPUTime: Int64 { awaited.reduce(0) { $0.clampedSum($1.thread.cpuTime) } }
 
   /// Changes whenever a lane or a sink has got on.
   private func progress(_ shared: RunShared) -> UInt64 {
