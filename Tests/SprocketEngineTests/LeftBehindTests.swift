@@ -167,29 +167,54 @@ import Testing
     expectGreater(other.lines.count { $0.fate == .delivered }, 20)
   }
 
-  /// The source begins an epoch by itself while a sink blocks.
-  @Test func r9ASinkThatBlocksAtAnEpochsEndIsLeftBehind() throws {
-    let (other, blocked) = (RecordingSink("other"), blocked())
-    let isReached = { @Sendable [hold] in hold.isReached.load(ordering: .relaxed) }
-    let next = Hold()
-    func frames(_ numbers: Range<UInt64>) -> [ScriptedSource.Step] {
-      numbers.flatMap { [.frame(sequence: $0), .pause(nanoseconds: 1_000_000)] }
+  /// Frames, another width when a sink blocks, and frames without end.
+  private func changing() -> ScriptedSource {
+    func frames(_ count: UInt64) -> [ScriptedSource.Step] {
+      (0..<count).flatMap { [.frame(sequence: $0), .pause(nanoseconds: 1_000_000)] }
     }
-    let source = ScriptedSource(
-      frames(0..<40) + [.hold { !isReached() }, .epoch(width: 24)]
-        + [.hold { next.isHeld.load(ordering: .relaxed) }] + frames(0..<40), isLive: true)
+    return ScriptedSource(
+      frames(40) + [.hold { [hold] in !hold.isReached.load(ordering: .relaxed) }]
+        + [.epoch(width: 24)] + frames(100_000), isLive: true)
+  }
+
+  /// The source begins an epoch by itself while a sink blocks, and goes on meanwhile. The account of the sink
+  /// has the frames that came until the next epoch.
+  @Test(arguments: [true, false]) func r9ASinkThatBlocksAtAnEpochsEndIsLeftBehind(
+    goesOn: Bool
+  ) throws {
+    let (other, blocked) = (RecordingSink("other"), blocked())
+    let source = changing()
     let engine = try started(source, [blocked, other])
     expectTrue(waitUntil { engine.summary.epochs == 2 })
-    next.isHeld.store(false, ordering: .relaxed)
-    hold.isHeld.store(false, ordering: .relaxed)
-    expectTrue(engine.wait(for: longestWait))
+    if goesOn {
+      hold.isHeld.store(false, ordering: .relaxed)
+      expectTrue(waitUntil { engine.summary.detached.count == 1 })
+    }
+    frames(source, 40)
+    end(engine, source)
     let summary = engine.summary
-    expectTrue(summary.ledger.isBalanced)
-    expectEqual(summary.errors.count, 1)
+    expectEqual(summary.errors.count, goesOn ? 1 : 2)
     expectTrue(summary.errors[0].description.contains("blocked took no frame"))
     expectEqual(summary.detached.map(\.name), ["blocked"])
-    expectEqual(summary.ledger.produced, 80)
-    expectEqual(blocked.finishes, 1)
+    expectEqual(summary.sinks.map(\.name), ["other"])
+    expectEqual(blocked.finishes, goesOn ? 1 : 0)
+    expectGreater(summary.detached[0].counts[.overrun], 0)
     expectGreater(other.lines.count { $0.fate == .delivered }, 40)
+    hold.isHeld.store(false, ordering: .relaxed)
+  }
+
+  /// No epoch follows the one that left a sink behind: a stage refuses it.
+  @Test func aRunThatEndsWithTheEpochLeavesTheSinkAlone() throws {
+    let (other, blocked) = (RecordingSink("other"), blocked())
+    let source = changing()
+    let engine = try started(source, [blocked, other], [Picky.plugin])
+    expectTrue(engine.wait(for: longestWait))
+    let summary = engine.summary
+    expectTrue(summary.ledger.isBalanced, "\(summary.ledger)")
+    expectTrue(summary.errors.contains { $0.description.contains("a width of 8") })
+    expectEqual(summary.detached.map(\.name), ["blocked"])
+    expectEqual(summary.sinks.map(\.name), ["other"])
+    expectEqual(other.finishes, 1)
+    hold.isHeld.store(false, ordering: .relaxed)
   }
 }

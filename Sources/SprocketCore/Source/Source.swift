@@ -24,8 +24,8 @@ public protocol Source: AnyObject {
   /// Asks `open` or `next`, whichever is under way or comes next, to return soon: `open` throws
   /// `.interrupted`, `next` says `.end`. Unlike all else it is called from any thread, at any time.
   func interrupt()
-  /// Stops the device. Called once, after the last frame has been given back. What it throws is an error of
-  /// the run.
+  /// Stops the device. Called once, after the last frame has been given back; but what a sink that blocks
+  /// still reads stays lent, and has to stay readable. What it throws is an error of the run.
   func close() throws(RunError)
   /// Identity of the device, if only one source at a time can use it; `nil`, the default, for any other
   /// source. Asked before or after `open`, on any thread. A run that goes over to a source with the same

@@ -5,6 +5,9 @@ internal import Synchronization
 /// the end of an epoch. Used by the run's thread.
 struct LeavingGroup {
   let places: [SinkPlace]
+  /// The epoch that they were part of.
+  private let epoch: Epoch
+  private let options: RunOptions
   /// One past the last frame of their accounts.
   let end: UInt64
   /// What source and chain had decided when they left, by value.
@@ -12,14 +15,22 @@ struct LeavingGroup {
   /// Whether their finishing has begun. It waits until no thread of theirs writes a frame.
   private(set) var isFinishing = false
 
-  init(_ places: [SinkPlace], at end: UInt64, _ shared: RunShared) {
-    (self.places, self.end, decided) = (places, end, shared.counters.decidedSoFar)
+  init(_ places: [SinkPlace], of epoch: Epoch, at end: UInt64, _ options: RunOptions) {
+    (self.places, self.epoch, self.end, self.options) = (places, epoch, end, options)
+    decided = epoch.shared.counters.decidedSoFar
   }
 
   func frames(of place: SinkPlace) -> Range<UInt64> { place.state.firstNumber..<end }
 
   /// Whether no thread of theirs has anything to do.
   var isIdle: Bool { places.allSatisfy(\.state.thread.isIdle) }
+
+  /// Gives a fate to the frames that came while the epoch ended. On the thread that finishes the sinks.
+  func accountForTheRest() {
+    for place in places where place.state.nextNumber < end {
+      SinkWorker(epoch: epoch, place: place, options: options).account(upTo: end)
+    }
+  }
 
   /// Finishes and seals the sinks on the thread of the first, once all are idle: one may need the account of
   /// another.
@@ -51,49 +62,44 @@ struct DetachedLines {
 ///
 /// Keeps of the contract of requests:
 /// - A18: a sink that blocks at the end of an epoch leaves the run, which goes on. What it may still read of
-///   that epoch stays as it is, and it writes the frames that wait for it when it goes on.
+///   that epoch stays as it is, and it writes the frames that wait for it when it goes on, unless the epoch
+///   was flushed.
 /// - A20: a sink's account is about the frames from its attachment to its detachment. What source and chain
 ///   decided before is subtracted (`SinkState.attach`). A sink is finished and sealed when it has left, on
 ///   its own thread, with an account of its own; the run does not wait for that before its end.
 extension Engine {
-  /// Lets sinks go before frame `number`. Those of `asked` were detached; the run lost the others.
-  func letGo(
-    _ removed: [SinkPlace], asked: Set<Int>, blocked: [SinkPlace] = [], at number: UInt64
-  ) {
+  /// Lets sinks of an epoch that has ended go: they are not part of the run from frame `number` on.
+  func letGo(_ removed: [SinkPlace], of epoch: Epoch, at number: UInt64) {
     guard !removed.isEmpty else { return }
     for place in removed {
-      // A sink that blocks has not failed, and its thread uses that state.
-      let isBlocked = blocked.contains { $0.sink === place.sink }
-      if isBlocked || !place.state.hasFailed {
-        let isAsked = asked.contains(place.state.id)
-        isAsked ? shared.noteDetached(place.sink) : shared.lose(place.sink)
-      }
-      place.state.isLeaving.store(true, ordering: .relaxed)
       for job in recordings.detach(sink: place.state.id) {
         job.record.reason = .detached
         finisher?.add(job)
       }
     }
-    leaving.append(LeavingGroup(removed, at: number, shared))
+    leaving.append(LeavingGroup(removed, of: epoch, at: number, options))
     _ = collectLeft()
   }
 
-  /// Lets the sinks go that block at the end of an epoch, with their companions. Those that are not in
+  /// Lets the sinks go that block at the end of an epoch, each with its companions. Those that are not in
   /// `asked` make an error of the run.
   func leaveBehind(_ late: [SinkPlace], asked: Set<Int>, at number: UInt64) {
-    func belong(_ place: SinkPlace, to owner: SinkPlace) -> Bool {
-      owner.sink.companions.contains { $0 === place.sink }
+    behind = []
+    guard !late.isEmpty else { return }
+    for owner in epoch.sinks {
+      let isCompanion = epoch.sinks.contains { $0.sink.companions.contains { $0 === owner.sink } }
+      guard !isCompanion else { continue }
+      let group = epoch.sinks.filter { place in
+        place.sink === owner.sink || owner.sink.companions.contains { $0 === place.sink }
+      }
+      guard group.contains(where: { place in late.contains { $0.sink === place.sink } }) else {
+        continue
+      }
+      behind += group
+      letGo(group, of: epoch, at: number)
     }
-    let owners = epoch.sinks.filter { owner in
-      late.contains { $0.sink === owner.sink || belong($0, to: owner) }
-    }
-    let group = epoch.sinks.filter { place in
-      owners.contains { $0.sink === place.sink || belong(place, to: $0) }
-    }
-    behind = Set(group.map(\.state.id))
     for place in late where !asked.contains(place.state.id) { tellLeft(place) }
-    sinks.removeAll { behind.contains($0.id) }
-    letGo(group, asked: asked, blocked: late, at: number)
+    sinks.removeAll { state in behind.contains { $0.state === state } }
   }
 
   func tellLeft(_ place: SinkPlace) {
@@ -171,6 +177,7 @@ private final class LeavingStates: @unchecked Sendable {
 
   func finish(_ shared: RunShared) {
     let states = group.places.map(\.state)
+    group.accountForTheRest()
     for state in states {
       RunningCode(["sink `\(state.sink.name)`"]).during { state.finish(shared, .detached) }
     }

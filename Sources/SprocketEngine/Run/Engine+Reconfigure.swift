@@ -23,7 +23,8 @@ extension Engine {
       }
       if let description { try Self.checkPace(of: audio, beside: description) }
       var request = request(
-        for: change, description ?? epoch.source, without: behind, isConfigured: !hasClosed)
+        for: change, description ?? epoch.source, without: Set(behind.map(\.state.id)),
+        isConfigured: !hasClosed)
       if change.source != nil { request.firstNumber = pump.nextNumber }
       let next = try makeEpoch(request)
       // The threads of its lanes wait: there is no frame yet.
@@ -121,13 +122,16 @@ extension Engine {
     // Another unpacking takes another time (A17).
     let isUnpackedAnew = next.plan.versions[0].parts != epoch.plan.versions[0].parts
     if change.isContinuous, isUnpackedAnew { for stage in stages { stage.remaining.measureAnew() } }
-    let removed = epoch.sinks.filter {
-      change.detached.contains($0.state.id) && !behind.contains($0.state.id)
-    }
+    let removed = present.filter { change.detached.contains($0.state.id) }
+    let old = epoch
     epoch = next
     sinks = next.sinks.map(\.state)
     if !change.isContinuous { epochCount += 1 }
-    letGo(removed, asked: change.detached, at: number)
+    for place in removed { place.state.leave(shared, endsRun: false) }
+    for place in behind {
+      place.state.leave(shared, endsRun: !change.detached.contains(place.state.id))
+    }
+    letGo(removed, of: old, at: number)
     _ = collectLeft()
     publishEpoch()
     recordings.state.withLock { $0.tell(.reconfigured(from: number)) }
@@ -149,12 +153,14 @@ extension Engine {
 
   /// Lets the old epoch go on, without the sinks that it left behind. False when the run ends.
   private func goBack(_ change: ShapeChange, _ pump: SourcePump, hasClosed: Bool) -> Bool {
-    guard !gate.isAbandoned else { return false }
     // The change did not hold, and they left all the same.
-    for place in epoch.sinks where change.blocked.contains(place.state.id) { tellLeft(place) }
+    for place in behind {
+      place.state.leave(shared, endsRun: true)
+      if change.detached.contains(place.state.id) { tellLeft(place) }
+    }
+    guard !gate.isAbandoned else { return false }
     if hasClosed { return reopen(change, pump) }
-    let sinks = epoch.sinks.filter { !behind.contains($0.state.id) }
-      .map { resumed($0, isAsked: !change.isContinuous) }
+    let sinks = present.map { resumed($0, isAsked: !change.isContinuous) }
     if behind.isEmpty {
       epoch = Epoch(resuming: epoch, generation: pump.generation, sinks: sinks)
       publishEpoch()

@@ -98,6 +98,7 @@ extension Engine {
 
   /// Makes the epoch that follows when the source has changed by itself. False when the run ends.
   func beginEpoch(_ source: SourceDescription, _ pump: SourcePump) -> Bool {
+    for place in behind { place.state.leave(shared, endsRun: true) }
     for (index, stage) in stages.enumerated() {
       for instance in stage.instances { instance.store(pump.settings, stage: index) }
     }
@@ -142,7 +143,8 @@ extension Engine {
     }
     let limit = options.drainLimit.nanosecondCount
     let haveLanesEnded = threads.drain(
-      isChange ? .init(changeWithin: limit) : .init(limit: limit), shared: shared,
+      isChange && epoch.source.isLive ? .init(changeWithin: limit) : .init(limit: limit),
+      shared: shared,
       blocked: change?.blocked ?? []
     ) {
       watchSource(pump)
@@ -176,7 +178,7 @@ extension Engine {
   /// Finishes the stages, and the sinks that did not finish with the last epoch because it could
   /// not be made. Does not touch what a stuck thread may still use.
   private func finish(upTo number: UInt64) {
-    let unfinished = epoch.sinks.filter { !$0.state.isStuck && !$0.state.hasFinished }
+    let unfinished = present.filter { !$0.state.isStuck && !$0.state.hasFinished }
     for place in unfinished {
       let worker = SinkWorker(epoch: epoch, place: place, options: options)
       place.state.thread.perform { worker.conclude(upTo: number) }

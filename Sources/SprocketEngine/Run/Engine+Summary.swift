@@ -6,6 +6,12 @@ internal import Synchronization
 struct PublishedSummary: Sendable {
   var summary: RunSummary
   let epoch: Epoch
+  /// Sinks of the epoch that have left the run.
+  var behind: [SinkState] = []
+  /// The sinks of the epoch that are part of the run.
+  var sinks: [SinkPlace] {
+    epoch.sinks.filter { place in !behind.contains { $0 === place.state } }
+  }
   let gate: SourceGate
   let choices: [StageChoice]
   /// Detached sinks that are not complete.
@@ -46,7 +52,7 @@ extension Engine {
     let current = current
     var summary = current.summary
     if summary.isOver { return summary }
-    let counts = current.epoch.sinks.map { place in
+    let counts = current.sinks.map { place in
       // Read before those that the sink has: when a sink fails, some of these become `failed`.
       let own = place.state.gauge.counts
       var counts = liveCounts(of: place.state, tapsSource: place.tapsSource, taken: .delivered)
@@ -55,11 +61,11 @@ extension Engine {
     }
     // Read after the counts, so that no sink has more than were produced.
     let produced = shared.counters.produced.now
-    let entries = zip(current.epoch.sinks, counts).map { place, counts in
+    let entries = zip(current.sinks, counts).map { place, counts in
       place.state.entry(counts, produced: produced)
     }
     summary.ledger = Ledger(produced: produced, entries: entries)
-    summary.sinks = zip(current.epoch.sinks, entries).map { place, entry in
+    summary.sinks = zip(current.sinks, entries).map { place, entry in
       .init(entry, latency: DurationSummary(), place.sink)
     }
     let start = startTime.load(ordering: .relaxed)
@@ -75,6 +81,7 @@ extension Engine {
     next.summary.producing = .nanoseconds(producing)
     next.summary.cpuTime = .nanoseconds(engineCPU)
     next.summary.detached = left.lines
+    next.behind = behind.map(\.state)
     next.leaving = leaving.flatMap(\.places).map(\.state)
     publish(next)
   }
@@ -117,7 +124,7 @@ extension Engine {
 
   var ledger: Ledger {
     let produced = shared.counters.produced.now
-    let entries = epoch.sinks.map { place in
+    let entries = present.map { place in
       let state = place.state
       let counts = state.isStuck ? stuckCounts(place, produced: produced) : state.counts
       return state.entry(counts, produced: produced)

@@ -16,8 +16,9 @@ internal import Synchronization
 ///
 /// Keeps R9 of the ring's contract: a change of format, a replug or a jump of the sequence begins an
 /// epoch. The old one's threads are drained and joined as at the end of the run, so that nothing is
-/// pinned or lent; the new one has a ring, a memory and lanes of its own, and its first frame is a
-/// discontinuity. What a live source delivers meanwhile is `overrun`, of the epoch to come.
+/// pinned or lent but what sinks read that block (`LeavingGroup`); the new one has a ring, a memory and lanes
+/// of its own, and its first frame is a discontinuity. What a live source delivers meanwhile is `overrun`, of
+/// the epoch to come.
 ///
 /// Unchecked: what changes after `start` belongs to the run's thread; what others may ask for is atomic or
 /// under a lock (`shared`, `published`).
@@ -34,8 +35,12 @@ public final class Engine: @unchecked Sendable {
   var sinks: [SinkState]
   /// Sinks that have left the run and have not finished.
   var leaving: [LeavingGroup] = []
-  /// Numbers of the sinks that blocked at the end of the present epoch, and of their companions.
-  var behind: Set<Int> = []
+  /// Sinks of the present epoch that blocked at its end, and their companions.
+  var behind: [SinkPlace] = []
+  /// The sinks of the present epoch that are part of the run.
+  var present: [SinkPlace] {
+    epoch.sinks.filter { place in !behind.contains { $0.state === place.state } }
+  }
   /// Accounts of detached sinks that have finished.
   var left = DetachedLines()
   let shared: RunShared
@@ -156,7 +161,7 @@ public final class Engine: @unchecked Sendable {
     shared.raiseStop(to: isSecond ? 2 : 1)
     guard isSecond else { return }
     let current = current
-    for state in current.epoch.sinks.map(\.state) + current.leaving { state.sink.interrupt() }
+    for state in current.sinks.map(\.state) + current.leaving { state.sink.interrupt() }
     for engine in audio { engine.stop() }
   }
 
@@ -185,7 +190,7 @@ public final class Engine: @unchecked Sendable {
     return Progress(
       produced: shared.counters.produced.now,
       elapsed: .nanoseconds(start == 0 ? 0 : monotonicNow() - start), lost: lost,
-      delivered: current.epoch.sinks.map { $0.state.delivered.now })
+      delivered: current.sinks.map { $0.state.delivered.now })
   }
 
   /// What was published last, for any thread.

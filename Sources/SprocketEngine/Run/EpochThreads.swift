@@ -113,7 +113,7 @@ final class EpochThreads {
   /// Offline nothing may be lost, so there is no limit until the run is to stop. Live it is that of
   /// `patience` without any progress, and `patience.limit` in all once the run is to stop. Returns false when
   /// lanes are stuck; they are named in the run's errors, and what they use must be left alone. `late` has
-  /// the sinks that are stuck, and those of `blocked`, which it does not wait for.
+  /// the sinks that are stuck. It does not wait for those of `blocked`.
   func drain(
     _ patience: Patience, shared: RunShared, blocked: Set<Int>, meanwhile: () -> Void
   ) -> Bool {
@@ -138,7 +138,7 @@ final class EpochThreads {
       wasStopping = isStopping
     }
     if !isDone {
-      let grace = areLanesDone ? patience.grace : Self.graceNanoseconds
+      let grace = areLanesDone && !shared.isStopping ? patience.grace : Self.graceNanoseconds
       epoch.flushes.store(true, ordering: .releasing)
       // The others go on in the next epoch: they would not wait for anything there.
       for state in awaited where !state.thread.isIdle { state.sink.interrupt() }

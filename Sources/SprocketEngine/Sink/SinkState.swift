@@ -45,8 +45,9 @@ final class SinkState: @unchecked Sendable {
   /// number that cannot be lost.
   let buffers: Bool
   var hasFinished = false
-  /// It was detached, so its failure does not end the run.
-  let isLeaving = Atomic<Bool>(false)
+  /// Whether the sink is among those that keep the run going. The sink's thread takes it out when it fails,
+  /// the run's when it leaves.
+  private let isCounted = Atomic<Bool>(true)
   /// A detached sink is finished and sealed.
   let isDone = Atomic<Bool>(false)
   /// Its thread did not end and still uses `counts`, so others must not read it.
@@ -145,6 +146,12 @@ final class SinkState: @unchecked Sendable {
     delivered.set(counts[.delivered])
   }
 
+  /// Takes the sink out of those that keep the run going, once. `endsRun`: the run ends if it was the last.
+  func leave(_ shared: RunShared, endsRun: Bool) {
+    guard isCounted.exchange(false, ordering: .relaxed) else { return }
+    endsRun ? shared.lose(sink) : shared.noteDetached(sink)
+  }
+
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
   /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes
   /// on while another sink that lasts works.
@@ -166,6 +173,6 @@ final class SinkState: @unchecked Sendable {
     } else {
       shared.fail(error)
     }
-    if !isLeaving.load(ordering: .relaxed) { shared.lose(sink) }
+    leave(shared, endsRun: true)
   }
 }

@@ -82,6 +82,9 @@ extension CameraSource {
     let now = monotonicNow()
     absence.nextLook = now + CameraAbsence.interval
     self.absence = absence
+    if retired != nil {
+      absence.problem = "a sink that blocks reads a frame of it: detach the sink"
+    }
     let patience = absence.reason == .unplugged ? settings.replug : settings.timeout
     guard now - absence.since > patience.nanosecondCount else { return .nothing }
     guard absence.reason == .unplugged else {
