@@ -113,10 +113,14 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
   check_open("write", descriptor);
   return REAL("write", ssize_t (*)(int, const void *, size_t))(descriptor, bytes, count);
 }
-ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
-  check_open("write", descriptor);
-  return REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(descriptor, bytes, count, offset);
-}
+#define WRITES_AT(name)                                                            \
+  ssize_t name(int descriptor, const void *bytes, size_t count, off_t offset) {    \
+    check_open("write", descriptor);                                               \
+    return REAL(#name, ssize_t (*)(int, const void *, size_t, off_t))(             \
+        descriptor, bytes, count, offset);                                         \
+  }
+WRITES_AT(pwrite)
+WRITES_AT(pwrite64)
 int fsync(int descriptor) {
   check_open("fsync", descriptor);
   return REAL("fsync", int (*)(int))(descriptor);

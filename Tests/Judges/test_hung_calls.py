@@ -13,7 +13,7 @@ def hanger(tmp_path_factory):
     return preloaded("hung_calls.c", tmp_path_factory.mktemp("hung"))
 
 
-@pytest.mark.parametrize("call", ["statvfs", "open", "unlink", "rename", "fsync"])
+@pytest.mark.parametrize("call", ["statvfs", "open", "unlink", "rename", "fsync", "write"])
 def test_a_disk_that_hangs_silences_nobody_and_keeps_no_run(call, hanger, tmp_path):
     folder, switch, witness = tmp_path / "files", tmp_path / "switch", tmp_path / "witness"
     folder.mkdir()
@@ -40,8 +40,8 @@ def test_a_disk_that_hangs_silences_nobody_and_keeps_no_run(call, hanger, tmp_pa
         third.wait(20)
         wait_for(witness.exists, process)
         assert third.ask("status")["ok"]
-        for _ in range(2):
-            os.kill(process.pid, signal.SIGINT)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(process.pid, number)
         process.wait(LIMIT)
         assert process.returncode > 0 or call in ("statvfs", "unlink")
         for client in (hung, other, third):

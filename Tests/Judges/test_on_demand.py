@@ -6,6 +6,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import select
 import shlex
 import shutil
@@ -916,3 +917,56 @@ def test_a_name_whose_file_could_not_be_made_is_free(tmp_path):
         client.wait(3)
         finish(client, process)
     assert frame_count(missing) > 0 and frame_count(tmp_path / "y.mov") > 0
+
+
+def test_a_hundred_thousand_files_cost_the_next_one_nothing(tmp_path):
+    """The number of the next file was searched from 1 each time: most frames came too late."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for number in range(1, 100_001):
+        (folder / f"take-{number}.mov").touch()
+    with asked_run(tmp_path, record="files/take-{n}.mov") as (client, process):
+        assert client.ask("record")["ok"]
+        for _ in range(12):
+            client.wait(5)
+            assert client.ask("next")["ok"]
+        client.wait(5)
+        finish(client, process)
+    assert process.returncode == 0
+    summary = read_summary(tmp_path / "summary.json")
+    paths = [record["path"] for record in summary["recordings"]]
+    assert paths == [str(folder / f"take-{number}.mov") for number in range(100_001, 100_014)]
+    # A slow machine may be late for one by itself.
+    assert summary["sinks"]["movie"]["behind"] < 5, summary["sinks"]
+
+
+def test_clients_that_wait_for_a_descriptor_slow_nothing(tmp_path):
+    """A connection that cannot be accepted stays in the queue: nothing turns round meanwhile."""
+    with asked_run(tmp_path) as (client, process):
+        client.wait(5)
+        most = max(int(name) for name in os.listdir(f"/proc/{process.pid}/fd"))
+        limit = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most + 2, limit[1]))
+        others = [Client(tmp_path / "control") for _ in range(6)]
+        others[0].ask("status")
+        before = cpu_ticks(process, "control")
+        # 120 frames take 2 s: 200 ticks for a thread that never rests.
+        client.wait(120)
+        assert cpu_ticks(process, "control") - before < 60
+        others[0].close()
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, limit)
+        for other in others[1:]:
+            assert other.ask("status")["ok"]
+            other.close()
+        finish(client, process)
+    assert process.returncode == 0
+
+
+def cpu_ticks(process, name):
+    """CPU time that the threads of this name have used, in clock ticks."""
+    ticks = 0
+    for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
+        if (task / "comm").read_text().strip() == name:
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks

@@ -83,7 +83,7 @@ extension CameraSource {
     absence.nextLook = now + CameraAbsence.interval
     self.absence = absence
     if retired != nil {
-      absence.problem = "a sink that blocks reads a frame of it: detach the sink"
+      absence.problem = "a sink that blocks still reads a frame of it"
     }
     let patience = absence.reason == .unplugged ? settings.replug : settings.timeout
     guard now - absence.since > patience.nanosecondCount else { return .nothing }
