@@ -100,7 +100,7 @@ struct Runner {
   }
 
   private func tellNews(of run: PreparedRun, _ told: inout Told) {
-    if told.notice == nil, let notice = run.engine.notice {
+    if let notice = run.engine.notice, notice != told.notice {
       told.notice = notice
       run.voice.tell(notice: notice)
     }

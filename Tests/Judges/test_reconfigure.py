@@ -339,6 +339,8 @@ def test_a_sink_whose_reader_pauses_can_be_removed(goes_on, tmp_path):
         client.wait(20)
         process.send_signal(2)
         process.wait(LIMIT)
+        told = process.stderr.read().decode()
+    assert goes_on or "the end waits for the sink `reports`" in told
     summary = read_summary(tmp_path / "summary.json")
     (line,) = [line for line in summary["detached"] if line["name"] == "reports"]
     assert frames_of(line) == line["detached_at"] > 60

@@ -89,7 +89,7 @@ import Testing
     end(engine, source)
     expectEqual(
       engine.summary.errors.map(\.description),
-      ["the sink `blocked` did not finish; look at what it waits for"])
+      ["the sink `blocked` did not finish; look at what it waits for: a disk, or a reader"])
     expectEqual(other.finishes, 1)
     hold.isHeld.store(false, ordering: .relaxed)
   }

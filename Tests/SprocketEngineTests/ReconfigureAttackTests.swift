@@ -108,7 +108,7 @@ struct ReconfigureAttackTests {
     expectEqual(
       engine.summary.errors.map(\.description),
       [
-        "the sink `slow` did not finish; look at what it waits for"
+        "the sink `slow` did not finish; look at what it waits for: a disk, or a reader"
       ])
     hanging.goesOn.store(true, ordering: .releasing)
   }

@@ -60,7 +60,7 @@ struct Picky: Stage {
       summary.errors.map(\.description),
       [
         "the thread `stuck` did not come to an end in time; look at what it waits for: a disk, a device, "
-          + "or an encoder that needs a faster preset"
+          + "a reader, or an encoder that needs a faster preset"
       ])
     let threads = try #require(engine.trace).threads
     expectEqual(threads.filter { $0.slices == nil }.map(\.name), ["stuck"])

@@ -126,8 +126,17 @@ extension Engine {
     return leaving.count < count
   }
 
+  /// Nanoseconds for which the end waits for sinks that left before it says so. Larger: said later.
+  private static let silence: Int64 = 500_000_000
+
   /// Waits for the sinks that left, at the run's end.
   func awaitLeaving() {
+    for place in leaving.flatMap(\.places)
+    where !place.state.thread.wait(until: deadline(in: Self.silence)) {
+      shared.notice.withLock {
+        $0 = "the end waits for the sink `\(place.sink.name)`, which left the run before"
+      }
+    }
     waitFor(leaving.flatMap(\.places).map(\.state))
     _ = collectLeft()
     waitFor(leaving.filter(\.isFinishing).compactMap(\.places.first?.state))

@@ -250,7 +250,9 @@ extension Engine {
   func tellStuck(_ state: SinkState) {
     shared.fail(
       RunError(
-        .failed, "the sink `\(state.sink.name)` did not finish; look at what it waits for"))
+        .failed,
+        "the sink `\(state.sink.name)` did not finish; look at what it waits for: a disk, or a reader"
+      ))
   }
 
   /// Waits for the threads of sinks: for the drain limit at most, and after a flush for twice

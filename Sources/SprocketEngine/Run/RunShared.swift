@@ -89,7 +89,7 @@ final class RunShared: Sendable {
       RunError(
         .failed,
         "the thread `\(name)` did not come to an end in time; look at what it waits for: a disk, a device, "
-          + "or an encoder that needs a faster preset"))
+          + "a reader, or an encoder that needs a faster preset"))
   }
 
   /// Adds a remark, unless an equal one is there.
