@@ -9,6 +9,7 @@ import collections
 import contextlib
 import fcntl
 import os
+import pathlib
 import random
 import re
 import signal
@@ -229,7 +230,12 @@ def judge(weather, summary, code, errors):
         frames[record["sink"]] += count
         if record["sink"] != "movie" or not count or not record["usable"]:
             continue
-        assert frame_count(record["path"]) == count, record
+        path = pathlib.Path(record["path"])
+        if path.exists() or is_calm:
+            assert frame_count(path) == count, record
+        else:
+            # A disk that hangs kept it from its name.
+            assert frame_count(path.with_suffix(f".partial{path.suffix}")) >= count, record
         numbers = range(record["begin"], record["end"])
         assert sum(record["frames"].values()) == len(numbers), record
         # No frame is in two files.
