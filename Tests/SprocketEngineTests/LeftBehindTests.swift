@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct LeftBehindTests {
   private let hold = Hold()
 
-  /// A sink whose write of frame 20 waits until `hold` lets it go on.
+  /// Makes a sink that blocks when it writes frame 20, until `hold` lets it go on.
   private func blocked(_ name: String = "blocked") -> RecordingSink {
     let sink = RecordingSink(name)
     sink.delay = { [hold] number in

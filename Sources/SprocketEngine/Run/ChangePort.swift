@@ -42,7 +42,7 @@ final class ShapeChange: @unchecked Sendable {
   var attached: [SinkPlace] = []
   /// Numbers of sinks.
   var detached: Set<Int> = []
-  /// Those of `detached` that block: the epoch ends without them.
+  /// Numbers of the detached sinks that block. The epoch's end does not wait for them.
   var blocked: Set<Int> = []
   /// The source that is replaced.
   var oldSource: (any Source)?

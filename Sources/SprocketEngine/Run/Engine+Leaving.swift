@@ -1,18 +1,18 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// Sinks that left the run together and have not finished: those of one change, or those that blocked at
-/// the end of an epoch. Used by the run's thread.
+/// Sinks that left the run together and have not finished. One change removed them, or one of them blocked
+/// at the end of an epoch. The run's thread uses this.
 struct LeavingGroup {
   let places: [SinkPlace]
   /// The epoch that they were part of.
   private let epoch: Epoch
   private let options: RunOptions
-  /// One past the last frame of their accounts.
+  /// Number after the last frame of their accounts.
   let end: UInt64
   /// What source and chain had decided when they left, by value.
   let decided: [UInt64]
-  /// Whether their finishing has begun. It waits until no thread of theirs writes a frame.
+  /// Whether their finishing has begun. It begins when none of their threads writes a frame.
   private(set) var isFinishing = false
 
   init(_ places: [SinkPlace], of epoch: Epoch, at end: UInt64, _ options: RunOptions) {
@@ -22,10 +22,10 @@ struct LeavingGroup {
 
   func frames(of place: SinkPlace) -> Range<UInt64> { place.state.firstNumber..<end }
 
-  /// Whether no thread of theirs has anything to do.
+  /// Whether all their threads have nothing to do.
   var isIdle: Bool { places.allSatisfy(\.state.thread.isIdle) }
 
-  /// Gives a fate to the frames that came while the epoch ended. On the thread that finishes the sinks.
+  /// Gives a fate to the frames that came while the epoch ended. The thread that finishes the sinks calls it.
   func accountForTheRest() {
     for place in places where place.state.nextNumber < end {
       SinkWorker(epoch: epoch, place: place, options: options).account(upTo: end)
@@ -81,8 +81,8 @@ extension Engine {
     _ = collectLeft()
   }
 
-  /// Lets the sinks go that block at the end of an epoch, each with its companions. Those that are not in
-  /// `asked` make an error of the run.
+  /// Lets go of the sinks that block at the end of an epoch, each with its companions. Adds an error to the
+  /// run for each one that is not in `asked`.
   func leaveBehind(_ late: [SinkPlace], asked: Set<Int>, at number: UInt64) {
     behind = []
     guard !late.isEmpty else { return }
@@ -126,7 +126,8 @@ extension Engine {
     return leaving.count < count
   }
 
-  /// Nanoseconds for which the end waits for sinks that left before it says so. Larger: said later.
+  /// Nanoseconds of waiting after which the user is told that the run's end waits for a sink. A larger value
+  /// tells it later.
   private static let silence: Int64 = 500_000_000
 
   /// Waits for the sinks that left, at the run's end.

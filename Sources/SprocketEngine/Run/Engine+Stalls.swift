@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketRing
 
-/// Says of a sink whether it gets on, or computes on one frame.
+/// Decides whether sinks take frames, or compute on one.
 struct SinkWatch {
   /// Nanoseconds without a frame after which a sink counts as blocked. A larger value waits for slower disks,
   /// and refuses a change beside a reader that pauses later.

@@ -12,7 +12,7 @@ final class EpochThreads {
   private var threads: [EngineThread] = []
   /// Sinks whose thread has the epoch as its job.
   private var sinks: [SinkState] = []
-  /// Numbers of the sinks whose threads did not end with the others.
+  /// Sinks that still work on the epoch after the drain, by their numbers.
   private(set) var late: Set<Int> = []
   let epoch: Epoch
   private var hasLanes = false
@@ -23,16 +23,16 @@ final class EpochThreads {
 
   /// How long a drain waits, in nanoseconds.
   struct Patience {
-    /// Without any progress.
+    /// The drain ends after this time without any progress.
     var limit: Int64
-    /// Without any progress, when sinks alone are late and do not compute.
+    /// The drain ends after this time without any progress if all lanes have ended and no sink computes.
     var sinks: Int64
-    /// After a flush, twice, when sinks alone are late.
+    /// The drain waits twice for this time after a flush if all lanes have ended.
     var grace: Int64
 
     init(limit: Int64) { (self.limit, sinks, grace) = (limit, limit, graceNanoseconds) }
 
-    /// For a change of a live run: the other sinks lose frames meanwhile.
+    /// Waits less for sinks, because the other sinks of a live run lose frames during a change.
     init(changeWithin limit: Int64) {
       self.limit = limit
       sinks = min(limit, SinkWatch.stall)
@@ -171,7 +171,7 @@ final class EpochThreads {
   private var areLanesDone: Bool { threads.allSatisfy(\.isDone) }
   private var isDone: Bool { areLanesDone && awaited.allSatisfy(\.thread.isIdle) }
 
-  /// Nanoseconds of the sinks that it waits for.
+  /// CPU time in nanoseconds of the sinks that the drain waits for.
   private var sinkCPUTime: Int64 { awaited.reduce(0) { $0.clampedSum($1.thread.cpuTime) } }
 
   /// Changes whenever a lane or a sink has got on.

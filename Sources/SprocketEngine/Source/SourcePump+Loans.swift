@@ -3,7 +3,8 @@ internal import SprocketRing
 
 /// What the source has lent to an epoch.
 struct SlotLoans {
-  /// By slot: the sequence number of the frame whose memory is lent; `nil` if none is.
+  /// The array has an element for each slot: the sequence number of the frame that uses the source's memory,
+  /// or `nil`.
   var sequences: [UInt64?] = []
   var count = 0
 }

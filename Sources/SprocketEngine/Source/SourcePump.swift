@@ -85,7 +85,7 @@ final class SourcePump: @unchecked Sendable {
   private var firstSequence: UInt64 = 0
   /// What the source has lent: by slot, the sequence that it holds.
   var loans = SlotLoans()
-  /// Of epochs at whose end sinks blocked.
+  /// Loans of earlier epochs. Sinks that blocked at the end of these epochs may still read them.
   var lateLoans: [(epoch: Epoch, loans: SlotLoans)] = []
   private(set) var isLimitReached = false
   var events = EventQueue()
