@@ -95,18 +95,18 @@ extension Engine {
       guard group.contains(where: { place in late.contains { $0.sink === place.sink } }) else {
         continue
       }
-      behind += group
+      behind += group.map(\.state)
       letGo(group, of: epoch, at: number)
     }
-    for place in late where !asked.contains(place.state.id) { tellLeft(place) }
-    sinks.removeAll { state in behind.contains { $0.state === state } }
+    for place in late where !asked.contains(place.state.id) { tellLeft(place.state) }
+    sinks.removeAll { state in behind.contains { $0 === state } }
   }
 
-  func tellLeft(_ place: SinkPlace) {
+  func tellLeft(_ state: SinkState) {
     shared.fail(
       RunError(
         .failed,
-        "\(place.sink.name) took no frame while the run waited for it, so the run went on without it; "
+        "\(state.sink.name) took no frame while the run waited for it, so the run went on without it; "
           + "look at what it waits for: a disk, or a reader"))
   }
 

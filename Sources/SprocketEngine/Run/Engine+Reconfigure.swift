@@ -23,7 +23,7 @@ extension Engine {
       }
       if let description { try Self.checkPace(of: audio, beside: description) }
       var request = request(
-        for: change, description ?? epoch.source, without: Set(behind.map(\.state.id)),
+        for: change, description ?? epoch.source, without: Set(behind.map(\.id)),
         isConfigured: !hasClosed)
       if change.source != nil { request.firstNumber = pump.nextNumber }
       let next = try makeEpoch(request)
@@ -128,8 +128,8 @@ extension Engine {
     sinks = next.sinks.map(\.state)
     if !change.isContinuous { epochCount += 1 }
     for place in removed { place.state.leave(shared, endsRun: false) }
-    for place in behind {
-      place.state.leave(shared, endsRun: !change.detached.contains(place.state.id))
+    for state in behind {
+      state.leave(shared, endsRun: !change.detached.contains(state.id))
     }
     letGo(removed, of: old, at: number)
     _ = collectLeft()
@@ -154,9 +154,9 @@ extension Engine {
   /// Lets the old epoch go on, without the sinks that it left behind. False when the run ends.
   private func goBack(_ change: ShapeChange, _ pump: SourcePump, hasClosed: Bool) -> Bool {
     // The change did not hold, and they left all the same.
-    for place in behind {
-      place.state.leave(shared, endsRun: true)
-      if change.detached.contains(place.state.id) { tellLeft(place) }
+    for state in behind {
+      state.leave(shared, endsRun: true)
+      if change.detached.contains(state.id) { tellLeft(state) }
     }
     guard !gate.isAbandoned else { return false }
     if hasClosed { return reopen(change, pump) }

@@ -98,7 +98,7 @@ extension Engine {
 
   /// Makes the epoch that follows when the source has changed by itself. False when the run ends.
   func beginEpoch(_ source: SourceDescription, _ pump: SourcePump) -> Bool {
-    for place in behind { place.state.leave(shared, endsRun: true) }
+    for state in behind { state.leave(shared, endsRun: true) }
     for (index, stage) in stages.enumerated() {
       for instance in stage.instances { instance.store(pump.settings, stage: index) }
     }

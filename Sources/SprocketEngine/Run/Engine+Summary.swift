@@ -9,9 +9,7 @@ struct PublishedSummary: Sendable {
   /// Sinks of the epoch that have left the run.
   var behind: [SinkState] = []
   /// The sinks of the epoch that are part of the run.
-  var sinks: [SinkPlace] {
-    epoch.sinks.filter { place in !behind.contains { $0 === place.state } }
-  }
+  var sinks: [SinkPlace] { epoch.sinks(without: behind) }
   let gate: SourceGate
   let choices: [StageChoice]
   /// Detached sinks that are not complete.
@@ -81,7 +79,7 @@ extension Engine {
     next.summary.producing = .nanoseconds(producing)
     next.summary.cpuTime = .nanoseconds(engineCPU)
     next.summary.detached = left.lines
-    next.behind = behind.map(\.state)
+    next.behind = behind
     next.leaving = leaving.flatMap(\.places).map(\.state)
     publish(next)
   }

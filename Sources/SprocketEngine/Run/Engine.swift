@@ -36,11 +36,9 @@ public final class Engine: @unchecked Sendable {
   /// Sinks that have left the run and have not finished.
   var leaving: [LeavingGroup] = []
   /// Sinks of the present epoch that blocked at its end, and their companions.
-  var behind: [SinkPlace] = []
+  var behind: [SinkState] = []
   /// The sinks of the present epoch that are part of the run.
-  var present: [SinkPlace] {
-    epoch.sinks.filter { place in !behind.contains { $0.state === place.state } }
-  }
+  var present: [SinkPlace] { epoch.sinks(without: behind) }
   /// Accounts of detached sinks that have finished.
   var left = DetachedLines()
   let shared: RunShared

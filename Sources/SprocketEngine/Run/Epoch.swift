@@ -94,6 +94,11 @@ final class Epoch: @unchecked Sendable {
     reportBytes = old.reportBytes
   }
 
+  /// Its sinks but those that have left the run.
+  func sinks(without behind: [SinkState]) -> [SinkPlace] {
+    sinks.filter { place in !behind.contains { $0 === place.state } }
+  }
+
   var isFlushing: Bool { flushes.load(ordering: .acquiring) || shared.isFlushing }
 
   func sequence(of number: UInt64) -> UInt64 {
