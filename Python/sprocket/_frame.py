@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Dict, List, NoReturn, Optional
+from typing import Any, Dict, List, Mapping, NoReturn, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _geometry
 from ._errors import Known
-from ._layout import CLOCKS, FATES, Layout
+from ._layout import CLOCKS, FATES, Layout, Totals
 
 MAGIC = b"SPRKFRM1"
 
@@ -19,13 +19,15 @@ class Frame:
 
     `tensor` has the four axes of `layout.shape`: regions x channels x height x width in the order `nchw`,
     regions x height x width x channels in `nhwc`. Its type is uint8, float16 or float32; bfloat16 is seen as
-    uint16. `missed` is how many frames this reader did not get since the frame before. `np.asarray(frame)` is
-    the tensor of a share of tensors, and the image of one of pictures.
+    uint16. `missed_by` tells what became of the frames since the one before that this reader did not get:
+    counts by fate, as `summary` has them, and `unread` for those that were shared and not read.
+    `np.asarray(frame)` is the tensor of a share of tensors, and the image of one of pictures.
     """
 
-    def __init__(self, layout: Layout, header: bytes, tensor: npt.NDArray[Any], missed: int) -> None:
+    def __init__(self, layout: Layout, header: bytes, tensor: npt.NDArray[Any],
+                 missed_by: Mapping[str, int] = {}) -> None:
         self.layout = layout
-        self.missed = missed
+        self.missed_by = missed_by
         self.tensor = tensor
         self._header = header
 
@@ -46,7 +48,7 @@ class Frame:
 
     def copy(self) -> Frame:
         """Returns the same frame in other memory."""
-        return Frame(self.layout, self._header, self.tensor.copy(), self.missed)
+        return Frame(self.layout, self._header, self.tensor.copy(), self.missed_by)
 
     @property
     def image(self) -> npt.NDArray[Any]:
@@ -57,8 +59,18 @@ class Frame:
         image: npt.NDArray[Any] = first[..., 0] if first.shape[-1] == 1 else first
         return image
 
+    @property
+    def _totals(self) -> Totals:
+        """What had become of all frames before this one, by fate."""
+        return struct.unpack_from(f"<{len(FATES)}Q", self._header, self.layout.totals_at)
+
     def _value(self, kind: str, offset: int) -> Any:
         return struct.unpack_from("<" + kind, self._header, offset)[0]
+
+    @property
+    def missed(self) -> int:
+        """How many frames this reader did not get since the one before, for whatever reason."""
+        return sum(self.missed_by.values())
 
     @property
     def number(self) -> int:
@@ -114,12 +126,6 @@ class Frame:
         return int(self._value("q", 72))
 
     @property
-    def between(self) -> Dict[str, int]:
-        """What became of the frames between the one that was shared before and this one: counts by fate."""
-        counts = struct.unpack_from("<12I", self._header, 96)
-        return {fate: count for fate, count in zip(FATES, counts) if count}
-
-    @property
     def exposure_us(self) -> float:
         """Exposure in force, in microseconds; NaN where it is unknown. So are `gain` and `lens_position`."""
         return float(self._value("f", 144))
@@ -156,20 +162,24 @@ class Batch:
     """Frames that lie behind each other. They are the caller's, and can be written to.
 
     `tensor` has the axes of a frame's; the first counts frames x regions, frame by frame. The last batch of a
-    run may have fewer frames. `missed` is how many frames this reader did not get since the batch before.
+    run may have fewer frames.
     """
 
-    def __init__(self, layout: Layout, frames: List[Frame], tensor: npt.NDArray[Any], missed: int) -> None:
+    def __init__(self, layout: Layout, frames: List[Frame], tensor: npt.NDArray[Any]) -> None:
         self.layout = layout
         self.frames = frames
         self.tensor = tensor
-        self.missed = missed
 
     def __len__(self) -> int:
         return len(self.frames)
 
     def __repr__(self) -> str:
         return f"<sprocket.Batch of {len(self)}: {self.tensor.dtype} {list(self.tensor.shape)}>"
+
+    @property
+    def missed(self) -> int:
+        """How many frames this reader did not get since the last one of the batch before."""
+        return sum(frame.missed for frame in self.frames)
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:

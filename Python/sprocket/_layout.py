@@ -12,8 +12,10 @@ from ._errors import Known, ShareRefused
 
 HEADER_BYTES = 384
 CLOCKS = ("monotonic", "media", "recorded")
-FATES = ("delivered", "missing", "corrupt", "startup", "overrun", "late", "rejected", "behind", "skipped",
+# What may become of a frame that does not reach a reader; the first one was shared, and not read.
+FATES = ("unread", "missing", "corrupt", "startup", "overrun", "late", "rejected", "behind", "skipped",
          "unselected", "failed", "flushed")
+Totals = Tuple[int, ...]
 
 # NumPy has no bfloat16: its bits are the upper half of a float32's.
 _TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2"}
@@ -109,6 +111,8 @@ class Layout:
     rate: float
     epoch: int
     shared: int
+    totals: Totals
+    totals_at: int
     memory_bytes: int
     slots: int
     slots_at: int
@@ -157,10 +161,12 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
            "payload_bytes is not the shape's")
     frames_at = _whole(keys["frames_at"], 16, _MOST_BYTES, "frames_at")
     stride = _whole(keys["frame_stride"], HEADER_BYTES, 1 << 24, "frame_stride")
+    totals_at = _whole(keys["totals_at"], HEADER_BYTES, stride - 8 * len(FATES), "totals_at")
+    totals = _several(keys["totals"], len(FATES), len(FATES))
     payload_at = _whole(keys["payload_at"], frames_at + batch * stride, _MOST_BYTES, "payload_at")
     slot_bytes = _whole(keys["slot_bytes"], payload_at + batch * payload, _MOST_BYTES, "slot_bytes")
     slots = _whole(keys["slots"], 1, _MOST_SLOTS, "slots")
-    slots_at = _whole(keys["slots_at"], 80, _MOST_BYTES, "slots_at")
+    slots_at = _whole(keys["slots_at"], 80 + 8 * len(FATES), _MOST_BYTES, "slots_at")
     memory = _whole(keys["memory_bytes"], slots_at + slots * slot_bytes, _MOST_BYTES, "memory_bytes")
     for offset in (slots_at, slot_bytes, frames_at, stride, payload_at):
         _check(offset % 8 == 0, "an offset is no multiple of 8")
@@ -178,8 +184,9 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
         source=str(keys["source"]), live=bool(keys["live"]), every=bool(keys["every"]),
         clock=str(keys["clock"]),
         rate=float(keys["rate"]), epoch=_whole(keys["epoch"], 0, 1 << 32, "epoch"),
-        shared=_whole(keys["shared"], 0, 1 << 63, "shared"), memory_bytes=memory, slots=slots,
-        slots_at=slots_at,
+        shared=_whole(keys["shared"], 0, 1 << 63, "shared"),
+        totals=tuple(_whole(count, 0, 1 << 63, "totals") for count in totals), totals_at=totals_at,
+        memory_bytes=memory, slots=slots, slots_at=slots_at,
         slot_bytes=slot_bytes, frames_at=frames_at, frame_stride=stride, payload_at=payload_at,
         payload_bytes=payload, batch=batch, layout=str(keys["layout"]), channels=str(keys["channels"]),
         type=keys["type"], order=keys["order"], shape=(shape[0], shape[1], shape[2], shape[3]),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import ShareRefused
-from ._layout import Layout
+from ._layout import FATES, Layout, Totals
 
 MAGIC = b"SPRKSHM1"
 ENDED, FAILED = 2, 4
@@ -93,9 +93,9 @@ class Memory:
         return self.layout.slots_at + slot * self.layout.slot_bytes
 
     @property
-    def shared(self) -> int:
-        """Frames that were shared so far."""
-        return self._words[8]
+    def totals(self) -> Totals:
+        """What has become of all frames so far, by fate."""
+        return tuple(self._words[10:10 + len(FATES)])
 
     @property
     def state(self) -> int:

@@ -41,7 +41,7 @@ class Run(Stream[Item]):
     the end of a `with` block and the end of the stream's life do, too, ends the program.
     """
 
-    def __init__(self, arguments: Sequence[str], pixels: str, *, every: bool, batches: bool,
+    def __init__(self, arguments: Sequence[str], pixels: str, *, every: Optional[bool], batches: bool,
                  timeout: Optional[float] = None) -> None:
         self._summary: Optional[Dict[str, Any]] = None
         # When the program is ended if it has not ended by itself after its share has.
@@ -50,7 +50,8 @@ class Run(Stream[Item]):
         try:
             # Waits for a loop that pauses, as in a notebook.
             patience = "" if ",patience=" in pixels else f",patience={_PATIENCE}s"
-            share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}{patience}"
+            take = "" if every is None else f",take={'every' if every else 'latest'}"
+            share = f"fd:{theirs.fileno()}{pixels}{take}{patience}"
             super().__init__(ours, "the run", every=every, batches=batches, timeout=timeout)
             self._child = Child(["run", *arguments, "--share", share, "--summary", "-", "--quiet"],
                                 [theirs.fileno()])
@@ -108,16 +109,16 @@ class Run(Stream[Item]):
 
 @overload
 def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
-        image: Optional[Image] = ..., batch: None = ..., every: bool = ..., timeout: Optional[float] = ...,
-        **options: Any) -> Run[Frame]: ...
+        image: Optional[Image] = ..., batch: None = ..., every: Optional[bool] = ...,
+        timeout: Optional[float] = ..., **options: Any) -> Run[Frame]: ...
 @overload
 def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
-        image: Optional[Image] = ..., batch: int, every: bool = ..., timeout: Optional[float] = ...,
-        **options: Any) -> Run[Batch]: ...
+        image: Optional[Image] = ..., batch: int, every: Optional[bool] = ...,
+        timeout: Optional[float] = ..., **options: Any) -> Run[Batch]: ...
 def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
-        image: Optional[Image] = None, batch: Optional[int] = None, every: bool = True,
+        image: Optional[Image] = None, batch: Optional[int] = None, every: Optional[bool] = None,
         timeout: Optional[float] = None, **options: Any) -> Union[Run[Frame], Run[Batch]]:
-    """Starts the program, and yields every frame of its run.
+    """Starts the program, and yields the frames of its run.
 
         for frame in sprocket.run("file:clip.mov", stages=["stabilize"], tensor=(640, 640)):
             detect(frame.tensor)
@@ -129,7 +130,10 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
       lists them: `{"size": (640, 480), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": 0.225}`.
     - `image`: `"rgb"` (the default), `"bgr"`, `"gray"`, or settings with `layout` among them.
     - `batch`: the run yields a `Batch` of so many frames at a time.
-    - `every`: false leaves frames out while this process is busy, and gives the newest.
+    - `every`: by default a source that can wait, as a file, waits for this process, so that no frame is left
+      out, and of a live one (a camera) each step gives the newest frame. True keeps up to four frames of a
+      live source for a loop that is slow for a moment; one that stays slow gets frames that are four of its
+      own steps old, and misses others. False gives the newest frame of any source.
     - `timeout`: seconds that a step waits for its frame, or for the end of the run after the last one.
     - All else is an option of `sprocket run`: `frames=300`, `duration=3` (seconds, or `"500ms"`),
       `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.

@@ -9,20 +9,19 @@ import struct
 import time
 from collections import deque
 from types import TracebackType
-from typing import Any, Deque, Generic, Iterator, List, Optional, Tuple, Type, TypeVar, cast
+from typing import Any, Deque, Dict, Generic, Iterator, List, Optional, Tuple, Type, TypeVar, cast
 
 import numpy.typing as npt
 
 from ._errors import Error, ShareRefused, Timeout, WriterGone
 from ._frame import MAGIC, Batch, Frame
-from ._layout import Layout
+from ._layout import FATES, Layout, Totals
 from ._memory import ENDED, FAILED, Memory
 
 Item = TypeVar("Item", Frame, Batch)
 _Self = TypeVar("_Self", bound="Stream[Any]")
-# Where it lies (another layout may come behind it), slot, frames in it, ticket, frames that were shared with
-# it.
-Notice = Tuple[Memory, int, int, int, int]
+# Where it lies (another layout may come behind it), slot, frames in it, ticket.
+Notice = Tuple[Memory, int, int, int]
 _HELLO, _ACKNOWLEDGEMENT = b"SPRKRDR1", b"SPRKACK1"
 # Longest packet, which is a layout: no socket of packets sends more at once.
 _LONGEST = 1 << 18
@@ -37,14 +36,15 @@ class Stream(Generic[Item], Iterator[Item]):
             for frame in frames:
                 detect(frame.tensor)
 
-    `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that were
-    shared since this reader connected. Frames are copied when they are handed out, into memory that is used
+    `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that the
+    source produced since this reader connected, and `missed_by` has the same counts as the run's ledger.
+    Frames are copied when they are handed out, into memory that is used
     again when the frame is dropped; the writer then goes on. One thread at a time may use a stream. A process
     that is forked cannot: it has the frames that it was forked with, and the stream stays the parent's. A
     loop over a stream that was closed or has ended raises `Error`.
     """
 
-    def __init__(self, connection: socket.socket, name: str, *, every: bool, batches: bool,
+    def __init__(self, connection: socket.socket, name: str, *, every: Optional[bool], batches: bool,
                  timeout: Optional[float] = None) -> None:
         self.every = every
         self.timeout = timeout
@@ -55,17 +55,18 @@ class Stream(Generic[Item], Iterator[Item]):
         self._buffer = memoryview(bytearray(_LONGEST))
         self._memory: Optional[Memory] = None
         self._last_ticket = 0
-        # Counts of shared frames: at the start, behind the newest notice, behind what was handed out.
-        self._start = 0
+        # Count of shared frames behind the newest notice.
         self._noticed = 0
-        self._handed = 0
+        # What had become of all frames, by fate, when this reader came, and behind what was handed out.
+        self._start: Totals = ()
+        self._last: Totals = ()
         self._process_id = os.getpid()
         self._rest: Deque[Frame] = deque()
         self._at_end = False
         self._is_closed = False
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
-        self._send(struct.pack("<8sQ", _HELLO, int(every)))
+        self._send(struct.pack("<8sQ", _HELLO, 2 if every is None else int(every)))
 
     # Use
 
@@ -76,8 +77,13 @@ class Stream(Generic[Item], Iterator[Item]):
 
     @property
     def missed(self) -> int:
-        """Frames so far that were shared, and that this reader did not get."""
-        return self._handed - self._start - self.seen
+        """Frames so far that this reader did not get, for whatever reason."""
+        return sum(self._last) - sum(self._start) - self.seen
+
+    @property
+    def missed_by(self) -> Dict[str, int]:
+        """What became of them: counts by fate, and `unread` for those that were shared and not read."""
+        return _causes(self._start, self._last, self.seen)
 
     def fileno(self) -> int:
         """For `select` and `poll`: readable when there is something to be read."""
@@ -132,7 +138,7 @@ class Stream(Generic[Item], Iterator[Item]):
         self._is_closed = True
         self._rest.clear()
         if self._memory is not None and self._is_own:
-            self._handed = max(self._handed, self._memory.shared)
+            self._last = tuple(map(max, self._last, self._memory.totals))
         self._socket.close()
 
     def __next__(self) -> Item:
@@ -149,34 +155,33 @@ class Stream(Generic[Item], Iterator[Item]):
     def _next_frame(self) -> Frame:
         if not self._rest:
             self._rest.extend(self._next_frames()[0])
-        frame = self._rest.popleft()
-        position = frame.missed
-        frame.missed = position - self._handed
-        self._handed = position + 1
+        return self._handed_out(self._rest.popleft())
+
+    def _handed_out(self, frame: Frame) -> Frame:
+        """Counts the frame, and what is missing before it."""
+        before: Totals = frame._totals
+        # A reader may connect while a batch is filled: what was lost in it is counted once.
+        frame.missed_by = _causes(self._last, before)
+        self._last = tuple(map(max, self._last, (before[0] + 1, *before[1:])))
         self.seen += 1
         return frame
 
     def _next_batch(self) -> Batch:
         frames, pixels = self._next_frames()
         layout = frames[0].layout
-        first = frames[0].missed
-        missed = first - self._handed
-        for index, frame in enumerate(frames):
-            frame.missed = 0 if index else missed
-        self._handed = first + len(frames)
-        self.seen += len(frames)
-        return Batch(layout, frames, pixels.reshape(-1, *layout.shape[1:]), missed)
+        for frame in frames:
+            self._handed_out(frame)
+        return Batch(layout, frames, pixels.reshape(-1, *layout.shape[1:]))
 
     def _next_frames(self) -> Tuple[List[Frame], npt.NDArray[Any]]:
-        """Copies the next slot's frames and their pixels. `missed` of each holds its place among all shared
-        frames."""
+        """Copies the next slot's frames and their pixels."""
         if self._is_closed:
             raise StopIteration(self._over())
         if not self._is_own:
             raise Error(f"{self._name} belongs to the process that opened it; open it in this one")
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         while True:
-            memory, slot, count, ticket, shared = self._next_notice(deadline)
+            memory, slot, count, ticket = self._next_notice(deadline)
             pixels = memory.copied(slot, count)
             headers = [memory.header(slot, index) for index in range(count)]
             if memory.holds(slot, ticket):
@@ -184,7 +189,7 @@ class Stream(Generic[Item], Iterator[Item]):
                     raise self._lie("a frame's header does not begin as one does")
                 if self.every:
                     self._send(struct.pack("<8sQ", _ACKNOWLEDGEMENT, ticket))
-                return [Frame(memory.layout, header, pixels[index], shared - count + index)
+                return [Frame(memory.layout, header, pixels[index])
                         for index, header in enumerate(headers)], pixels
             # Tries again with the next frame: the writer has overtaken a reader of the latest.
             if self.every:
@@ -281,7 +286,10 @@ class Stream(Generic[Item], Iterator[Item]):
             raise self._lie("a layout came without its memory")
         memory = Memory(layout, descriptor)
         if self._memory is None:
-            self._start = self._noticed = self._handed = layout.shared
+            self._start = self._last = layout.totals
+            self._noticed = layout.shared
+            if self.every is None:
+                self.every = layout.every
         elif layout.shared < self._noticed:
             raise self._lie("the count of shared frames fell")
         self._memory = memory
@@ -296,7 +304,7 @@ class Stream(Generic[Item], Iterator[Item]):
         if ticket <= self._last_ticket or shared - frames < self._noticed:
             raise self._lie("a notice goes back")
         self._last_ticket, self._noticed = ticket, shared
-        return self._memory, slot, frames, ticket, shared
+        return self._memory, slot, frames, ticket
 
     def _lie(self, what: str) -> ShareRefused:
         return ShareRefused(f"{self._name} sent what no share sends: {what}; is it of another version?")
@@ -310,3 +318,8 @@ class Stream(Generic[Item], Iterator[Item]):
             pass  # The other end has gone; receiving tells.
 
 
+def _causes(before: Totals, after: Totals, seen: int = 0) -> Dict[str, int]:
+    """What became of the frames between two counts of all; `seen` of them were handed out."""
+    counts = [max(end - start, 0) for start, end in zip(before, after)]
+    return {fate: count - (0 if index else seen) for index, (fate, count) in enumerate(zip(FATES, counts))
+            if count > (0 if index else seen)}

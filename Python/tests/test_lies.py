@@ -50,11 +50,12 @@ def test_a_layout_whose_parts_overlap_or_end_too_late_is_refused(key, change):
     {"regions": [[1, 1, 0]]},
     {"channels": "cmyk", "shape": [1, 4, 4, 6]}, {"lens": {"model": "pinhole"}}, {"picture": []},
     {"lens": {"model": "mirror", "camera": [1] * 4, "undistorted": [1] * 4, "distortion": [0] * 14}},
-    {"reports": [{"plugin": "a", "offset": 384, "fields": [
+    {"reports": [{"plugin": "a", "offset": 512, "fields": [
         {"name": "b", "unit": "", "offset": 60, "type": "f8", "count": 1, "words": None}]}]},
-    {"reports": [{"plugin": "a", "offset": 384, "fields": [
+    {"reports": [{"plugin": "a", "offset": 480, "fields": [
         {"name": "b", "unit": "", "offset": 0, "type": "O", "count": 1, "words": None}]}]},
-    {"reports": [{"plugin": "a", "offset": 0, "fields": []}]}, {"decoded_at": 0}, {"rate": "fast"}], ids=str)
+    {"reports": [{"plugin": "a", "offset": 0, "fields": []}]}, {"decoded_at": 0}, {"rate": "fast"},
+    {"totals": [0] * 11}, {"totals": [-1] * 12}, {"totals_at": 0}, {"totals_at": 544 - 95}], ids=str)
 def test_a_layout_that_contradicts_itself_is_refused(changes):
     packet = json.dumps({**Writer().keys(), **changes}).encode()
     assert "layout cannot be used" in refused(Writer(timeout=LIMIT).send_layout(packet=packet))
@@ -140,7 +141,7 @@ def test_a_writer_that_does_not_read_acknowledgements_is_told():
 def test_words_that_the_layout_does_not_have_are_empty():
     writer = Writer().send_layout()
     writer.fill()
-    at = writer.layout["slots_at"] + writer.layout["frames_at"] + 384 + 24
+    at = writer.layout["slots_at"] + writer.layout["frames_at"] + 480 + 24
     writer.memory[at] = 200
     writer.notice()
     assert next(writer.stream).reports["focus"]["state"] == ""
@@ -171,7 +172,7 @@ def test_any_packets_end_in_an_error_or_a_frame(seed):
         for item in writer.stream:
             float(item.tensor.sum())
             for frame in getattr(item, "frames", [item]):
-                frame.reports, frame.clock, frame.between
+                frame.reports, frame.clock, frame.missed_by
     except sprocket.Error:
         pass
     writer.stream.close()

@@ -15,14 +15,14 @@ LIST = {"name": "things", "unit": "", "offset": 4, "type": "list", "count": 2, "
 
 
 def report(**changes):
-    return {"plugin": "finder", "offset": 384, "fields": [{**LIST, **changes}]}
+    return {"plugin": "finder", "offset": 480, "fields": [{**LIST, **changes}]}
 
 
 def frame(count, texts=b"Gr\xc3\xbcn\xff\0", ranges=((0, 5), (5, 2)), batch=1, **options):
     """What a reader sees of a list of two things."""
     writer = Writer(**options).send_layout(reports=[report()], batch=batch)
     writer.fill(batch)
-    at = writer.layout["slots_at"] + writer.layout["frames_at"] + 384
+    at = writer.layout["slots_at"] + writer.layout["frames_at"] + 480
     items = b"".join(struct.pack("<II2f", *span, 1.5, index) for index, span in enumerate(ranges))
     data = struct.pack("<I", count) + items + texts
     writer.memory[at:at + len(data)] = data

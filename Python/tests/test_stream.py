@@ -56,6 +56,45 @@ def test_frames_without_a_notice_are_counted_at_the_next_one_and_at_the_end():
     assert list(writer.stream) == [] and (writer.stream.seen, writer.stream.missed) == (2, 3)
 
 
+def test_what_is_missing_is_counted_by_cause():
+    writer = Writer(every=True)
+    writer.lost[0] = 7
+    writer.send_layout()
+    writer.lose(1, 3)
+    writer.share()
+    assert (frame := next(writer.stream)).missed_by == {"missing": 3} and frame.missed == 3
+    writer.lose(2)
+    writer.fill()
+    writer.lose(5, 2)
+    writer.share()
+    frame = next(writer.stream)
+    assert frame.missed_by == {"corrupt": 1, "late": 2, "unread": 1} and frame.missed == 4
+    writer.lose(10)
+    assert writer.stream.missed_by == {"missing": 3, "corrupt": 1, "late": 2, "unread": 1}
+    writer.end()
+    assert list(writer.stream) == []
+    assert writer.stream.missed_by == {"missing": 3, "corrupt": 1, "late": 2, "unread": 1, "failed": 1}
+    assert (writer.stream.seen, writer.stream.missed) == (2, 8)
+
+
+def test_what_is_missing_within_a_batch_belongs_to_it():
+    writer = Writer(every=True, batches=True).send_layout(batch=3)
+    writer.lose(1)
+    writer.share(1, frames=3)
+    at = writer.layout["slots_at"] + writer.layout["frames_at"] + 2 * writer.layout["frame_stride"] + 384
+    struct.pack_into("<Q", writer.memory, at + 8, 5)
+    batch = next(writer.stream)
+    assert [frame.missed for frame in batch.frames] == [1, 0, 4] and batch.missed == 5
+
+
+def test_by_default_the_share_says_which_frames_are_taken():
+    for every in (True, False):
+        writer = Writer(every=None).send_layout(every=every).share(3)
+        assert writer.hello() == b"SPRKRDR1" + struct.pack("<Q", 2)
+        assert next(writer.stream).number == (0 if every else 2) and writer.stream.every is every
+        assert writer.acknowledged() == ([1] if every else [])
+
+
 @pytest.mark.parametrize("every", [False, True])
 def test_closing_early_counts_what_was_shared_until_then(every):
     writer = Writer(every=every).send_layout().share(5)
@@ -119,8 +158,6 @@ def test_a_frame_has_what_its_header_says():
     assert (frame.clock, frame.capture_point, frame.is_discontinuous) == ("media", "end_of_frame", False)
     assert (frame.dequeued_ns, frame.processed_ns, frame.shared_ns) == (1, 2, 3)
     assert frame.exposure_us == 10000 and math.isnan(frame.gain) and frame.lens_position == 0.5
-    assert frame.between["missing"] == 1 and frame.between["flushed"] == 11
-    assert "delivered" not in frame.between
     focus = frame.reports["focus"]
     assert (focus["score"], focus["state"], focus["grid"].tolist()) == (0.5, "blurred", [0, 1, 2, 3])
 

@@ -18,7 +18,8 @@ SEALS = 0x1 | 0x2 | 0x4  # F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW
 ADD_SEALS = 1033
 TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2"}
 
-FOCUS = {"plugin": "focus", "offset": 384, "fields": [
+STRIDE = 544
+FOCUS = {"plugin": "focus", "offset": 480, "fields": [
     {"name": "score", "unit": "", "offset": 0, "type": "f8", "count": 1, "words": None},
     {"name": "grid", "unit": "", "offset": 8, "type": "f4", "count": 4, "words": None},
     {"name": "state", "unit": "", "offset": 24, "type": "u1", "count": 1, "words": ["sharp", "blurred"]}]}
@@ -32,6 +33,8 @@ class Writer:
         options = {"every": False, "batches": False, **options}
         self.stream = sprocket.Stream(ours, "share test", **options)
         self.shared = self.ticket = 0
+        # Counts of the frames that are not shared, by fate from `missing` on.
+        self.lost = [0] * 11
         self.slot = -1
         self.memory = None
 
@@ -54,13 +57,13 @@ class Writer:
         payload = int(np.prod(shape)) * np.dtype(TYPES[kind]).itemsize
         order = changes.get("order", "nchw")
         channels = shape[1] if order == "nchw" else shape[3]
-        payload_at = 64 + batch * 448
+        payload_at = 64 + batch * STRIDE
         slot_bytes = (payload_at + batch * payload + PAGE - 1) // PAGE * PAGE
-        return {"version": 1, "shared": self.shared, "every": True, "source": "test", "live": False,
-                "clock": "media",
+        return {"version": 1, "shared": self.shared, "totals": self.totals(), "totals_at": 384,
+                "every": True, "source": "test", "live": False, "clock": "media",
                 "epoch": 0, "rate": 30, "memory_bytes": PAGE + slots * slot_bytes, "slots": slots,
                 "slots_at": PAGE,
-                "slot_bytes": slot_bytes, "frames_at": 64, "frame_stride": 448, "batch": batch,
+                "slot_bytes": slot_bytes, "frames_at": 64, "frame_stride": STRIDE, "batch": batch,
                 "payload_at": payload_at, "payload_bytes": payload, "layout": "tensor",
                 "channels": "gray" if channels == 1 else "rgb", "type": kind, "order": order,
                 "shape": list(shape),
@@ -93,6 +96,14 @@ class Writer:
 
     def set_shared(self):
         self.memory[64:72] = struct.pack("<Q", self.shared)
+        self.memory[80:176] = struct.pack("<12Q", *self.totals())
+
+    def totals(self, behind=0):
+        return [self.shared + behind, *self.lost]
+
+    def lose(self, fate, count=1):
+        self.lost[fate - 1] += count
+        self.set_shared()
 
     def fill(self, frames=1, magic=b"SPRKFRM1"):
         """Writes the next slot; every number of a frame is its place among all."""
@@ -104,9 +115,10 @@ class Writer:
             number = self.shared + index
             header = at + self.layout["frames_at"] + index * self.layout["frame_stride"]
             self.memory[header:header + 384] = frame_header(number, magic=magic)
+            self.memory[header + 384:header + 480] = struct.pack("<12Q", *self.totals(index))
             if self.layout["reports"]:
                 report = struct.pack("<d4fB", number / 2, *range(4), number % 2)
-                self.memory[header + 384:header + 409] = report
+                self.memory[header + 480:header + 505] = report
             pixels = np.full(self.layout["shape"], number % 200, TYPES[self.layout["type"]]).tobytes()
             place = at + self.layout["payload_at"] + index * self.layout["payload_bytes"]
             self.memory[place:place + len(pixels)] = pixels

@@ -1,3 +1,4 @@
+internal import CSprocketSystem
 internal import Glibc
 package import SprocketCore
 
@@ -13,6 +14,19 @@ extension ShareReaders {
         "--share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the "
           + "name of a share"
       )
+    }
+  }
+
+  func refuse(_ descriptor: Int32, _ reason: String) {
+    tell(descriptor, reason)
+    close(descriptor)
+  }
+
+  /// Sends the reason why the connection ends.
+  func tell(_ descriptor: Int32, _ reason: String) {
+    let text = Array(#"{"error":"\#(reason)"}"#.utf8)
+    _ = unsafe text.withUnsafeBytes {
+      unsafe sprocket_send_packet(descriptor, $0.baseAddress, $0.count, -1)
     }
   }
 }

@@ -32,7 +32,10 @@ package final class ShareReaders {
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
   private var slots = ShareSlots()
-  private var sharedCount: UInt64 = 0
+  /// What became of each frame so far.
+  package private(set) var totals = FateTotals(repeating: 0)
+  /// Whether readers that leave it to the share take every frame.
+  private var takesEvery = false
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
 
@@ -76,10 +79,12 @@ package final class ShareReaders {
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
   /// Sends `layout` and the memory to all readers, and later to each new one. `layout` is a JSON object
-  /// without `shared`. Where frames wait, readers of every frame have received all, and get it at once.
-  package func publish(_ layout: [UInt8], _ memory: SharedMemory, waits: Bool) {
-    self.layout = layout
+  /// without `shared` and `totals`. Where frames wait, readers of every frame have received all, and get it
+  /// at once.
+  package func publish(_ layout: [UInt8], _ memory: SharedMemory, every: Bool, waits: Bool) {
+    refresh(layout, every: every)
     self.memory = memory
+    memory.set(totals)
     slots.replace()
     for index in readers.indices {
       readers[index].held = 0
@@ -97,7 +102,16 @@ package final class ShareReaders {
   }
 
   /// Replaces the layout that new readers get; the memory stays the same.
-  package func refresh(_ layout: [UInt8]) { self.layout = layout }
+  package func refresh(_ layout: [UInt8], every: Bool) {
+    (self.layout, takesEvery) = (layout, every)
+  }
+
+  /// Counts frames whose fate is known. `delivered` is counted by `notify`.
+  package func count(_ fate: Fate, _ frames: Int = 1) {
+    totals[Int(fate.rawValue)] += UInt64(frames)
+    memory?.set(totals)
+    for reader in readers where reader.needsLayout { reader.memory?.set(totals) }
+  }
 
   /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
   /// slots and has acknowledged none for `patience`; one of a descriptor only if frames wait (`waits`).
@@ -142,16 +156,14 @@ package final class ShareReaders {
 
   /// Sends a notice of the slot to the readers; one slot stays free. If `waits` is false (frames do not wait
   /// for readers), a reader of every frame that holds its part of `mostHeld` gets no notice.
-  package func notify(
-    slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
-  ) {
+  package func notify(slot: Int, ticket: UInt64, frames: Int, waits: Bool) {
+    count(.delivered, frames)
     let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
     let free = freeSlotCount
     slots.fill(slot: slot, ticket: ticket, waiting: waits ? frames : 0)
     let notice = ShareNotice(
-      slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
+      slot: UInt32(slot), ticket: ticket, sharedCount: totals[0], frames: UInt32(frames))
     for index in readers.indices {
-      if readers[index].needsLayout { readers[index].memory?.set(sharedCount: sharedCount) }
       guard let takesEvery = readers[index].takesEvery, !readers[index].needsLayout else {
         continue
       }
@@ -173,8 +185,6 @@ package final class ShareReaders {
       if result == -EPIPE || result == -ECONNRESET { continue }
       if result != 0, takesEvery || result != -EAGAIN { readers[index].isLeaving = true }
     }
-    // Only now: a layout that is sent with this notice counts the frames before it.
-    self.sharedCount = sharedCount
     removeLeaving()
   }
 
@@ -215,19 +225,6 @@ package final class ShareReaders {
     }
   }
 
-  private func refuse(_ descriptor: Int32, _ reason: String) {
-    tell(descriptor, reason)
-    close(descriptor)
-  }
-
-  /// Sends the reason why the connection ends.
-  private func tell(_ descriptor: Int32, _ reason: String) {
-    let text = Array(#"{"error":"\#(reason)"}"#.utf8)
-    _ = unsafe text.withUnsafeBytes {
-      unsafe sprocket_send_packet(descriptor, $0.baseAddress, $0.count, -1)
-    }
-  }
-
   private func receive(_ reader: inout ShareReader, _ now: Int64) {
     for _ in 0..<Self.mostPackets {
       var words: InlineArray<3, UInt64> = [0, 0, 0]
@@ -253,8 +250,8 @@ package final class ShareReaders {
   /// False for what is no message of a reader.
   private func hear(_ first: UInt64, _ second: UInt64, from reader: inout ShareReader) -> Bool {
     guard let takesEvery = reader.takesEvery else {
-      guard first == ShareHello.magic, second <= 1 else { return false }
-      reader.takesEvery = second == 1
+      guard first == ShareHello.magic, second <= 2 else { return false }
+      reader.takesEvery = second == 1 || second == 2 && self.takesEvery
       sendLayout(to: &reader)
       return true
     }
@@ -275,7 +272,8 @@ package final class ShareReaders {
     reader.needsLayout = !always && sprocket_unreceived(reader.descriptor) > 0
     guard !reader.needsLayout else { return }
     // The reader counts from here: earlier frames are not missed ones.
-    let text = Array(#"{"shared":\#(sharedCount),"#.utf8) + layout.dropFirst()
+    let counts = totals.indices.map { "\(totals[$0])" }.joined(separator: ",")
+    let text = Array(#"{"shared":\#(totals[0]),"totals":[\#(counts)],"#.utf8) + layout.dropFirst()
     let result = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(
         reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)

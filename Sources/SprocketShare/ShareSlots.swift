@@ -1,3 +1,6 @@
+/// Counts of frames by the raw value of their `Fate`; those of `delivered` were shared.
+package typealias FateTotals = InlineArray<12, UInt64>
+
 /// What readers of every frame may still acknowledge.
 struct ShareSlots {
   private var tickets = InlineArray<8, UInt64>(repeating: 0)

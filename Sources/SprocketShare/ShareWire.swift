@@ -2,7 +2,8 @@
 
 /// What a reader sends: 16 bytes, two words.
 enum ShareHello {
-  /// "SPRKRDR1" as bytes; then 0 for the latest frames, 1 for every one.
+  /// "SPRKRDR1" as bytes; then 0 for the latest frames, 1 for every one, 2 for what the share does by
+  /// default.
   static let magic: UInt64 = 0x3152_4452_4B52_5053
   /// "SPRKACK1" as bytes; then the ticket up to which the reader is done.
   static let acknowledgement: UInt64 = 0x314B_4341_4B52_5053

@@ -87,9 +87,12 @@ package final class SharedMemory {
     unsafe word(at: 72).pointee.store(UInt64(state.rawValue), ordering: .releasing)
   }
 
-  /// How many frames have been shared since the sink began.
-  package func set(sharedCount count: UInt64) {
-    unsafe word(at: 64).pointee.store(count, ordering: .releasing)
+  /// What has become of each frame since the sink began, by `Fate`.
+  package func set(_ totals: FateTotals) {
+    for fate in totals.indices {
+      unsafe word(at: 80 + 8 * fate).pointee.store(totals[fate], ordering: .releasing)
+    }
+    unsafe word(at: 64).pointee.store(totals[0], ordering: .releasing)
   }
 
   private func offset(ofSlot index: Int) -> Int {

@@ -62,3 +62,9 @@ def shared(*arguments, pixels=":tensor,size=64x48"):
 
 def delivered(summary):
     return summary["sinks"]["share"]["delivered"]
+
+
+def accounted(frames):
+    """Frames until now by what a reader counts: those before it came, those that it got, and those that it
+    missed."""
+    return sum(frames._start) + frames.seen + frames.missed

@@ -88,7 +88,7 @@ def test_a_program_that_is_killed_is_an_error():
 @pytest.mark.parametrize("pace", ["real", "fast"])
 def test_who_keeps_a_frame_for_long_is_disconnected_only_where_frames_wait(pace):
     image = {"layout": "gray", "patience": "1s"}
-    with package.run("scene", image=image, source_set=[f"pace={pace}"], **SCENE) as frames:
+    with package.run("scene", image=image, every=True, source_set=[f"pace={pace}"], **SCENE) as frames:
         next(frames)
         time.sleep(2.5)
         if pace == "real":

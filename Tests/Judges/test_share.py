@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 import sprocket as package
+from sprocket._layout import FATES
+
 from program import LIMIT, ROOT, SPROCKET, sprocket, wait_for
-from shares import FAST, delivered, shared
+from shares import FAST, accounted, delivered, shared
 
 LIVE = [*FAST, "--rate", "120"]
 STORMS = int(os.environ.get("SPROCKET_SHARE_STORMS", "6"))
@@ -29,7 +31,7 @@ def read(run):
     """What a reader of every frame gets until the end."""
     with run.connect(every=True) as frames:
         numbers = [frame.number for frame in frames]
-    return numbers, frames.seen, frames.missed
+    return numbers, frames.seen, frames.missed_by.get("unread", 0)
 
 
 def raw(run, every):
@@ -76,9 +78,8 @@ def test_the_latest_frame_is_the_newest_and_the_others_are_counted():
             for frame in frames:
                 ages.append(time.monotonic_ns() - frame.shared_ns)
                 time.sleep(0.05)
-            start = frames._start
         assert frames.missed > frames.seen > 10
-        assert frames.seen + frames.missed + start == delivered(run.end())
+        assert accounted(frames) == run.end()["produced"]
 
 
 def test_a_reader_that_stalls_holds_nobody_up_and_knows_what_it_missed():
@@ -88,7 +89,7 @@ def test_a_reader_that_stalls_holds_nobody_up_and_knows_what_it_missed():
         for stream in (stalled, held):
             for _ in stream:
                 pass
-            assert stream.seen + stream.missed + stream._start == delivered(summary)
+            assert accounted(stream) == summary["produced"]
         assert held.seen <= 8 and stalled.seen <= 3
 
 
@@ -177,7 +178,7 @@ def test_a_slow_reader_of_the_latest_frames_outlives_a_change_of_layout():
                             "stage=crop:region=0/0/0.5/1"], check=True, capture_output=True, timeout=LIMIT)
             shapes = [frame.image.shape for frame in frames]
         assert shapes[-1] == (240, 160)
-        assert frames.seen + frames.missed + frames._start == delivered(run.end())
+        assert accounted(frames) == run.end()["produced"]
 
 
 CHANGING = ["--source", "scene", "--size", "320x240", "--rate", "400", "--source-set", "pace=real"]
@@ -200,15 +201,15 @@ def test_readers_that_did_not_receive_another_layout_count_to_their_end():
         while next(steady).image.shape != (240, 160):
             pass
         time.sleep(0.2)
-        before = steady._memory.shared
+        before = sum(steady._memory.totals)
         closed.close()
-        assert before <= closed._start + closed.seen + closed.missed <= steady._memory.shared
+        assert before <= accounted(closed) <= sum(steady._memory.totals)
         summary = run.stop()
         assert all(frame.image.shape == (240, 320) for frame in slow)
         for _ in steady:
             pass
         for frames in (slow, steady):
-            assert frames._start + frames.seen + frames.missed == delivered(summary)
+            assert accounted(frames) == summary["produced"]
 
 
 def test_a_reader_that_receives_nothing_keeps_one_memory():
@@ -240,7 +241,7 @@ def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():
             for _, _ in zip(range(20), early):
                 time.sleep(0.01)
             memory = early._memory
-        assert early.seen == 20 and 0 <= early._start + early.seen + early.missed <= memory.shared
+        assert early.seen == 20 and 0 <= accounted(early) <= sum(memory.totals)
         run.end()
         numbers, _, missed = reader.result()
         # The sink itself takes the newest frame of a live source, so numbers may jump.
@@ -272,7 +273,7 @@ def test_frames_that_their_readers_left_with_are_not_delivered(acknowledged):
         summary = run.end()
         sink = summary["sinks"]["share"]
         assert (sink["delivered"], sink["flushed"]) == (acknowledged, 5 - acknowledged)
-        assert latest._start + latest.seen + latest.missed == 5
+        assert accounted(latest) == 5
         assert any(f"{5 - acknowledged} frames were not acknowledged" in note for note in summary["notes"])
     # Before another reader comes.
     with shared(*FAST, "--frames", 60) as run:
@@ -423,7 +424,7 @@ def test_batches_and_regions_arrive_and_a_new_format_changes_the_shape(tmp_path)
             asked.quit()
             for _ in batches:
                 pass
-            assert batches._start + batches.seen + batches.missed == delivered(run.end())
+            assert accounted(batches) == run.end()["produced"]
 
 
 def test_a_reader_in_c_prints_what_python_sees(tmp_path):
@@ -512,13 +513,11 @@ def stormed(run, chance, waits):
             assert waits and not every and "no reader of every frame was left" in str(gone)
         # Frames that lie together are given back together.
         given_back = {*saw, *(frame.number for frame in frames._rest)}
-        start, memory = frames._start, frames._memory
-    total = start + frames.seen + frames.missed
-    return every, leaves is None, given_back, frames.missed, total, memory.shared
+    return every, leaves is None, given_back, frames
 
 
 @pytest.mark.parametrize("seed", range(STORMS))
-def test_seen_and_missed_are_what_was_shared(seed):
+def test_seen_and_missed_are_what_was_produced(seed):
     chance = random.Random(seed)
     live = chance.random() < 0.5
     arguments = [*(LIVE if live else FAST), "--frames", chance.randrange(30, 150),
@@ -538,14 +537,54 @@ def test_seen_and_missed_are_what_was_shared(seed):
         summary = json.loads(run.summary_path.read_text())
     assert code == 0 or waits and b"no reader of every frame connected" in said, said
     results_and_sink = results, summary["sinks"]
-    for every, stayed, _, missed, total, count in results:
-        assert total <= count, results_and_sink
+    for every, stayed, _, frames in results:
+        total = accounted(frames)
+        assert total <= sum(frames._memory.totals), results_and_sink
         if stayed:
-            assert total == count >= delivered(summary), results_and_sink
-            assert total == delivered(summary) or waits, results_and_sink
+            # A run that failed has counted up to there.
+            assert total == sum(frames._memory.totals) == summary["produced"] or code, results_and_sink
         # What waits for its readers loses nothing of those that stay.
         if every and stayed and waits:
-            assert missed == 0, results_and_sink
+            assert "unread" not in frames.missed_by, results_and_sink
     if waits:
         given_back = set().union(*(numbers for every, _, numbers, *_ in results if every))
         assert delivered(summary) == len(given_back), results_and_sink
+
+
+FAULTS = ["--source-set", "drop=0.1", "--source-set", "corrupt=0.1", "--source-set", "startup=3", "--stage",
+          "latedrop"]
+
+
+@pytest.mark.parametrize("source", [
+    [*FAST, "--frames", 200, *FAULTS], [*LIVE, "--source-set", "pace=real", "--duration", "2s", *FAULTS],
+    "damaged"])
+def test_what_readers_miss_is_in_the_ledger_by_cause(source, tmp_path):
+    if source == "damaged":
+        source = ["--source", f"file:{damaged(tmp_path)}"]
+    paces = [0, 0.002, 0.01, 0.03, 0.1]
+    waits = "pace=real" not in source
+    with shared(*source, pixels=":gray,size=32x24") as run, ThreadPoolExecutor() as pool:
+        streams = [run.connect(every=waits and pace < 0.01 or pace == 0.03 and not waits) for pace in paces]
+        for _ in pool.map(lambda stream, pace: [time.sleep(pace) for _ in stream], streams, paces):
+            pass
+        summary = run.end()
+    sink = summary["sinks"]["share"]
+    assert sum(sink[fate] > 0 for fate in ("missing", "corrupt", "startup") if fate in sink) >= 1, sink
+    for stream in streams:
+        assert accounted(stream) == summary["produced"]
+        for fate, count in zip(FATES[1:], stream._start[1:]):
+            assert count + stream.missed_by.get(fate, 0) == sink.get(fate, 0), (fate, stream.missed_by, sink)
+        assert stream._start[0] + stream.seen + stream.missed_by.get("unread", 0) == sink["delivered"]
+    assert waits <= ("unread" not in streams[0].missed_by)
+
+
+def damaged(folder):
+    """A film with bytes that are wrong, so that pictures of it are."""
+    path = folder / "film.mp4"
+    sprocket("run", *FAST, "--frames", 120, "--movie", path, "--codec", "h264")
+    data = bytearray(path.read_bytes())
+    chance = random.Random(3)
+    for _ in range(40):
+        data[chance.randrange(len(data) // 4, len(data) // 2)] ^= 255
+    path.write_bytes(data)
+    return path

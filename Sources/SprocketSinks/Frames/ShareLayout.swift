@@ -5,6 +5,9 @@ internal import SprocketShare
 
 /// Where things lie in a slot of shared memory, and the text that tells readers. `docs/share.md` has both.
 struct ShareLayout {
+  /// From a frame's header to what became of all frames before it: 12 counts.
+  static let totalsOffset = FrameHeader.byteCount
+
   let plan: TensorPlan
   let reports: [ReportLayout]
   /// Frames in a slot.
@@ -21,7 +24,7 @@ struct ShareLayout {
     self.plan = plan
     self.reports = reports
     self.batch = batch
-    var next = FrameHeader.byteCount
+    var next = Self.totalsOffset + MemoryLayout<FateTotals>.size
     reportOffsets = reports.map { report in
       defer { next += (report.byteCount + 7) & ~7 }
       return next
@@ -50,7 +53,7 @@ struct ShareLayout {
       && batch == other.batch
   }
 
-  /// As JSON, without `shared`, which `ShareReaders` adds.
+  /// As JSON, without `shared` and `totals`, which `ShareReaders` adds.
   func text(_ setup: SinkSetup, every: Bool) -> [UInt8] {
     let settings = plan.settings
     let isPlanar = settings.usedOrder == .nchw
@@ -68,6 +71,7 @@ struct ShareLayout {
       ("slots", "\(SharedMemory.slotCount)"),
       ("slots_at", "4096"), ("slot_bytes", "\(slotBytes)"),
       ("frames_at", "\(SharedMemory.slotHeaderBytes)"), ("frame_stride", "\(frameStride)"),
+      ("totals_at", "\(Self.totalsOffset)"),
       ("batch", "\(batch)"), ("payload_at", "\(payloadAt)"), ("payload_bytes", "\(plan.byteCount)"),
       ("layout", quoted(settings.layout.rawValue)),
       ("channels", quoted(settings.usedChannels.rawValue)),

@@ -26,9 +26,8 @@ public final class ShareSink: Sink {
   /// Sum of `between` of the headers in that slot.
   private var batchBetween = InlineArray<12, UInt32>(repeating: 0)
   /// Layout of the next epoch, its JSON, and its `isGated`; `nil` if the layout does not change.
-  private var next: (layout: ShareLayout, text: [UInt8], isGated: Bool)?
+  private var next: (layout: ShareLayout, text: [UInt8], takesEvery: Bool, isGated: Bool)?
   private var hasFailed = false
-  private var sharedCount: UInt64 = 0
   /// Whether frames wait for readers.
   private var isGated = false
   private let isInterrupted = Atomic<Bool>(false)
@@ -62,7 +61,7 @@ public final class ShareSink: Sink {
   public var notes: [String] { (layout?.plan.notes(of: name) ?? []) + readers.notes }
 
   /// Frames that were shared, and acknowledged where they waited for readers.
-  public var durableCount: UInt64 { sharedCount - readers.unacknowledgedCount }
+  public var durableCount: UInt64 { readers.totals[0] - readers.unacknowledgedCount }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let takesEvery = settings.take.map { $0 == .every } ?? !setup.isLive
@@ -74,26 +73,25 @@ public final class ShareSink: Sink {
     setup.ownBytes = SharedMemory.byteCount(slotBytes: new.slotBytes)
     let text = new.text(setup, every: takesEvery)
     guard new.isSame(as: layout) else {
-      next = (new, text, waits)
+      next = (new, text, takesEvery, waits)
       return
     }
     next = nil
     isGated = waits
-    readers.refresh(text)
+    readers.refresh(text, every: takesEvery)
   }
 
   /// Makes the memory of a new layout. Called with the epoch's first frame, because the engine checks the
   /// run's memory after `configure`.
   private func open() throws(RunError) {
-    guard let (new, text, waits) = next.take() else { return }
+    guard let (new, text, takesEvery, waits) = next.take() else { return }
     given?.use()
     try publishBatch()
     if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
     readers.withdraw()
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes)
-    memory.set(sharedCount: sharedCount)
-    readers.publish(text, memory, waits: waits)
+    readers.publish(text, memory, every: takesEvery, waits: waits)
     (self.memory, layout, isGated) = (memory, new, waits)
     let packer = TensorPacker(new.plan)
     for slot in 0..<SharedMemory.slotCount {
@@ -111,7 +109,7 @@ public final class ShareSink: Sink {
   public func account(_ lost: LostFrame) throws(RunError) {
     try orFail { () throws(RunError) in try open() }
     readers.serve()
-    header.note(lost.fate)
+    note(lost.fate)
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
@@ -135,7 +133,7 @@ public final class ShareSink: Sink {
     }
     guard readers.count > 0 else {
       discardBatch()
-      header.note(.unselected)
+      note(.unselected)
       replacedCount += 1
       return
     }
@@ -147,10 +145,16 @@ public final class ShareSink: Sink {
   /// Gives up an incomplete batch: its frames would be old when the next reader connects.
   private func discardBatch() {
     for fate in header.between.indices { header.between[fate] &+= batchBetween[fate] }
-    for _ in 0..<filled { header.note(.unselected) }
+    for _ in 0..<filled { note(.unselected) }
     replacedCount += UInt64(filled)
     batchBetween = InlineArray(repeating: 0)
     filled = 0
+  }
+
+  /// Counts a frame that is not shared.
+  private func note(_ fate: Fate) {
+    header.note(fate)
+    readers.count(fate)
   }
 
   public func finish() throws(RunError) {
@@ -213,6 +217,10 @@ public final class ShareSink: Sink {
       }
       header.reported = reported
       header.encode(into: &bytes)
+      for fate in readers.totals.indices {
+        let batched = fate == 0 ? UInt64(filled) : 0
+        bytes.put(readers.totals[fate] + batched, at: ShareLayout.totalsOffset + 8 * fate)
+      }
     }
     for fate in header.between.indices { batchBetween[fate] &+= header.between[fate] }
     header.forget()
@@ -222,11 +230,8 @@ public final class ShareSink: Sink {
   /// Ends the slot, and tells the readers.
   private func publishBatch() throws(RunError) {
     guard filled > 0, let memory else { return }
-    sharedCount += UInt64(filled)
     memory.end(slot: slot, ticket: ticket)
-    memory.set(sharedCount: sharedCount)
-    readers.notify(
-      slot: slot, ticket: ticket, sharedCount: sharedCount, frames: filled, waits: isGated)
+    readers.notify(slot: slot, ticket: ticket, frames: filled, waits: isGated)
     filled = 0
     batchBetween = InlineArray(repeating: 0)
   }
