@@ -10,19 +10,22 @@
             show(frame.image)
 """
 from ._batch import batch
+from ._commands import devices, export, inspect
 from ._connect import connect
 from ._control import Control
 from ._dump import Dump, DumpFrame
-from ._errors import (Error, NoSuchFile, NoSuchItem, NoSuchShare, ProgramNotFound, Refused, RunError,
-                      ShareRefused, Timeout, WriterGone)
+from ._errors import (DamagedFrame, Error, NoSuchFile, NoSuchItem, NoSuchShare, ProgramNotFound, Refused,
+                      RunError, ShareRefused, Timeout, WriterGone)
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import program
 from ._run import Run, run
 from ._stream import Stream
 from ._table import Table, reports
+from ._video import Video, VideoPart
 
 __version__ = "0.1.0"
-__all__ = ["Batch", "Control", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchFile", "NoSuchItem",
-           "NoSuchShare", "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused", "Stream",
-           "Table", "Timeout", "WriterGone", "batch", "connect", "program", "reports", "run"]
+__all__ = ["Batch", "Control", "DamagedFrame", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchFile",
+           "NoSuchItem", "NoSuchShare", "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused",
+           "Stream", "Table", "Timeout", "Video", "VideoPart", "WriterGone", "batch", "connect", "devices",
+           "export", "inspect", "program", "reports", "run"]

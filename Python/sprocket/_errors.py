@@ -57,6 +57,10 @@ class NoSuchItem(Error, KeyError, IndexError):
         return Exception.__str__(self)
 
 
+class DamagedFrame(Error, ValueError):
+    """The frame of this number cannot be decoded, or the film says that it is damaged."""
+
+
 class NoSuchFile(Error, FileNotFoundError):
     """There is no file at this path."""
 
@@ -75,7 +79,8 @@ class Known(Dict[str, Value]):
 def opened(path: Union[str, "os.PathLike[str]"]) -> BinaryIO:
     """The file, to be read."""
     try:
-        return open(path, "rb")
+        # A pipe that nobody writes to is not waited for.
+        return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
     except FileNotFoundError:
         raise NoSuchFile(f"there is no file {os.fspath(path)}") from None
     except OSError as error:

@@ -120,9 +120,9 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def wait(self, limit: float) -> Optional[int]:
+    def wait(self, limit: Optional[float]) -> Optional[int]:
         """The exit code, negative where a signal ended the program; `None` if it runs on for so many
-        seconds."""
+        seconds. Without a limit it is waited for."""
         try:
             return self._process.wait(limit)
         except subprocess.TimeoutExpired:

@@ -42,7 +42,7 @@ class Run(Stream[Item]):
     """
 
     def __init__(self, arguments: Sequence[str], pixels: str, *, every: Optional[bool], batches: bool,
-                 timeout: Optional[float] = None) -> None:
+                 timeout: Optional[float] = None, descriptors: Sequence[int] = ()) -> None:
         self._summary: Optional[Dict[str, Any]] = None
         # When the program is ended if it has not ended by itself after its share has.
         self._last_moment: Optional[float] = None
@@ -54,7 +54,7 @@ class Run(Stream[Item]):
             share = f"fd:{theirs.fileno()}{pixels}{take}{patience}"
             super().__init__(ours, "the run", every=every, batches=batches, timeout=timeout)
             self._child = Child(["run", *arguments, "--share", share, "--summary", "-", "--quiet"],
-                                [theirs.fileno()])
+                                [theirs.fileno(), *descriptors])
         except BaseException:
             self._is_closed = True
             ours.close()

@@ -11,6 +11,7 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Deque, Dict, Generic, Iterator, List, Optional, Tuple, Type, TypeVar, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from ._errors import Error, ShareRefused, Timeout, WriterGone
@@ -55,6 +56,8 @@ class Stream(Generic[Item], Iterator[Item]):
         self._buffer = memoryview(bytearray(_LONGEST))
         self._memory: Optional[Memory] = None
         self._last_ticket = 0
+        # Frames whose sequence is lower are left out.
+        self._least_sequence = 0
         # Count of shared frames behind the newest notice.
         self._noticed = 0
         # What had become of all frames, by fate, when this reader came, and behind what was handed out.
@@ -157,6 +160,12 @@ class Stream(Generic[Item], Iterator[Item]):
             self._rest.extend(self._next_frames()[0])
         return self._handed_out(self._rest.popleft())
 
+    def _has_frame(self) -> bool:
+        """Whether a step would not wait."""
+        if not self._rest:
+            self._rest.extend(self._next_frames(wait=False)[0])
+        return bool(self._rest)
+
     def _handed_out(self, frame: Frame) -> Frame:
         """Counts the frame, and what is missing before it."""
         before: Totals = frame._totals
@@ -173,22 +182,27 @@ class Stream(Generic[Item], Iterator[Item]):
             self._handed_out(frame)
         return Batch(layout, frames, pixels.reshape(-1, *layout.shape[1:]))
 
-    def _next_frames(self) -> Tuple[List[Frame], npt.NDArray[Any]]:
-        """Copies the next slot's frames and their pixels."""
+    def _next_frames(self, wait: bool = True) -> Tuple[List[Frame], npt.NDArray[Any]]:
+        """Copies the next slot's frames and their pixels; without `wait`, none if no frame is there."""
         if self._is_closed:
             raise StopIteration(self._over())
         if not self._is_own:
             raise Error(f"{self._name} belongs to the process that opened it; open it in this one")
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         while True:
-            memory, slot, count, ticket = self._next_notice(deadline)
-            pixels = memory.copied(slot, count)
+            notice = self._next_notice(deadline, wait)
+            if notice is None:
+                return [], np.empty(0)
+            memory, slot, count, ticket = notice
             headers = [memory.header(slot, index) for index in range(count)]
+            pixels = None if self._is_left_out(headers) else memory.copied(slot, count)
             if memory.holds(slot, ticket):
                 if any(header[:8] != MAGIC for header in headers):
                     raise self._lie("a frame's header does not begin as one does")
                 if self.every:
                     self._send(struct.pack("<8sQ", _ACKNOWLEDGEMENT, ticket))
+                if pixels is None:
+                    continue
                 return [Frame(memory.layout, header, pixels[index])
                         for index, header in enumerate(headers)], pixels
             # Tries again with the next frame: the writer has overtaken a reader of the latest.
@@ -198,19 +212,23 @@ class Stream(Generic[Item], Iterator[Item]):
                     pass
                 raise self._lie("a frame was overwritten before it was acknowledged")
 
+    def _is_left_out(self, headers: List[bytes]) -> bool:
+        return self._least_sequence > 0 and all(
+            struct.unpack_from("<Q", header, 32)[0] < self._least_sequence for header in headers)
+
     # Packets
 
-    def _next_notice(self, deadline: Optional[float]) -> Notice:
-        """The next one with `every`, else the newest one."""
+    def _next_notice(self, deadline: Optional[float], wait: bool) -> Optional[Notice]:
+        """The next one with `every`, else the newest one; without `wait`, `None` if there is none."""
         notice: Optional[Notice] = None
         for _ in range(_MOST_PACKETS):
             if self._at_end or (notice is not None and self.every):
                 break
-            packet = self._receive(wait=notice is None, deadline=deadline)
+            packet = self._receive(wait=wait and notice is None, deadline=deadline)
             if packet is None:
                 break
             notice = packet or notice
-        if notice is not None:
+        if notice is not None or not (wait or self._at_end):
             return notice
         raise self._end(deadline)
 

@@ -75,6 +75,7 @@ enum { sprocket_avutil, sprocket_swresample, sprocket_avcodec, sprocket_avformat
   FUNCTION(sprocket_avcodec, av_grow_packet) \
   FUNCTION(sprocket_avcodec, av_packet_alloc) \
   FUNCTION(sprocket_avcodec, av_packet_free) \
+  FUNCTION(sprocket_avcodec, av_packet_move_ref) \
   FUNCTION(sprocket_avcodec, av_packet_rescale_ts) \
   FUNCTION(sprocket_avcodec, av_packet_unref) \
   FUNCTION(sprocket_avcodec, av_shrink_packet) \

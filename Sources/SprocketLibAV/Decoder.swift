@@ -77,15 +77,16 @@ struct Decoder: ~Copyable {
   }
 
   /// Hands over a packet, or the end of the stream; returns whether the decoder took it. Throws where it had
-  /// no memory for it.
+  /// no memory for it. `place` is the packet's in its file: what comes out of it has it in
+  /// `reordered_opaque`, times two.
   ///
   /// The corresponding C function is `avcodec_send_packet`.
   mutating func send(
-    _ packet: UnsafeMutablePointer<AVPacket>?, path: String
+    _ packet: UnsafeMutablePointer<AVPacket>?, place: Int, path: String
   ) throws(MediaError) -> Bool {
     // What comes out of a damaged packet is marked on its way through the decoder.
     let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
-    unsafe context.pointer.pointee.reordered_opaque = isCorrupt ? 1 : 0
+    unsafe context.pointer.pointee.reordered_opaque = Int64(place) << 1 | (isCorrupt ? 1 : 0)
     // Errors that are still counted belong to an earlier packet, which gave no frame.
     _ = takeComplaint()
     let status = unsafe libav.avcodec_send_packet(context.pointer, packet)
@@ -103,6 +104,14 @@ struct Decoder: ~Copyable {
   ///
   /// The corresponding C function is `avcodec_flush_buffers`.
   mutating func flush() { unsafe libav.avcodec_flush_buffers(context.pointer) }
+
+  /// Leaves out pictures to which no other refers, of codecs whose decoders then give the same others.
+  mutating func setSkips(_ skips: Bool) {
+    let canSkip = unsafe [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(
+      context.pointer.pointee.codec_id)
+    unsafe context.pointer.pointee.skip_frame =
+      skips && canSkip ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+  }
 
   /// Takes the next frame.
   ///

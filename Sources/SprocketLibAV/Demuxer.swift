@@ -178,7 +178,28 @@ struct Demuxer: ~Copyable {
     return true
   }
 
-  private mutating func reopen() throws(MediaError) {
+  /// How to find a packet.
+  enum Way { case time, position }
+
+  /// Goes near a packet by what was read of it; false if the file cannot. Where that led to is not known.
+  mutating func seek(_ way: Way, pts: Int64, dts: Int64, position: Int64) -> Bool {
+    switch way {
+    case .time:
+      let usesPTS = unsafe context.pointee.iformat.pointee.flags & AVFMT_SEEK_TO_PTS != 0
+      let ticks = usesPTS && pts != SPROCKET_AV_NOPTS_VALUE ? pts : dts
+      guard media.isOrderedByTime, ticks != SPROCKET_AV_NOPTS_VALUE else { return false }
+      return unsafe media.seek(stream.pointee.index, ticks: ticks)
+    case .position:
+      return position >= 0 && media.seek(toByte: position)
+    }
+  }
+
+  /// Times of the packet that was read last, as the file has them, in ticks.
+  var ownPTS: Int64 { media.ownTimes.pts }
+  var ownDTS: Int64 { media.ownTimes.dts }
+
+  /// Opens the file again: what is read next is at its start.
+  mutating func reopen() throws(MediaError) {
     let file = try Self.open(path, wanted, isInterrupted)
     unsafe stream = unsafe try Self.find(wanted, in: file)
     media = file

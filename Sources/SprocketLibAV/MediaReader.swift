@@ -21,18 +21,20 @@ public enum DecodedUnit: ~Copyable {
 /// Cost: after a few frames this module allocates nothing; libavformat allocates for every packet, and
 /// libavcodec reuses its frames.
 public struct MediaReader: ~Copyable {
-  private var demuxer: Demuxer
-  private var decoder: Decoder?
+  var demuxer: Demuxer
+  var decoder: Decoder?
   private var converter: Converter
-  private var clock: MediaClock
+  private(set) var clock: MediaClock
   /// Times are made of it, whatever the library makes up.
-  private let chosenRate: MediaRational?
+  let chosenRate: MediaRational?
   private let pool: LentPool
   /// What is read and decoded before it is lent.
-  private let scratch: LentShell
+  let scratch: LentShell
+  let isInterrupted: @Sendable () -> Bool
+  var place = ReadingPlace()
   private let threadCount: Int
   /// Bytes of a JPEG's start marker.
-  private static let startMarkerBytes: Int32 = 2
+  static let startMarkerBytes: Int32 = 2
   /// Thrown when the decoder has been drained.
   private var failure: MediaError?
 
@@ -67,6 +69,7 @@ public struct MediaReader: ~Copyable {
     // Alpha of VP8 and VP9 in WebM, which libavcodec does not decode.
     hasTransparency = unsafe tag("alpha_mode", of: demuxer.stream) == "1"
     self.demuxer = demuxer
+    self.isInterrupted = isInterrupted
     self.pool = pool
     self.scratch = scratch
     self.threadCount = threadCount
@@ -102,12 +105,14 @@ public struct MediaReader: ~Copyable {
   public mutating func nextPacket() throws(MediaError) -> EncodedPacket? {
     let shell = try lend()
     let packet = unsafe shell.packet
-    // libavformat cuts a stream at each start marker, also where an image has two.
-    let isCut = info.isMJPEG && !info.hasTimes
-    repeat {
-      unsafe libav.av_packet_unref(packet)
-      guard unsafe try demuxer.read(into: packet) else { return nil }
-    } while unsafe isCut && packet.pointee.size == Self.startMarkerBytes
+    if place.held.take() != nil {
+      unsafe libav.av_packet_move_ref(packet, scratch.packet)
+    } else {
+      repeat {
+        unsafe libav.av_packet_unref(packet)
+        guard unsafe try readPacket(into: packet) else { return nil }
+      } while unsafe isCut && packet.pointee.size == Self.startMarkerBytes
+    }
     // Such a stream has no times but those that libavformat makes up of each piece.
     let time = unsafe clock.time(
       given: chosenRate == nil && !isCut ? demuxer.time(of: packet) : nil)
@@ -138,7 +143,7 @@ public struct MediaReader: ~Copyable {
     try prepareToDecode()
     var bytes = unsafe MutableSpan(_unsafeStart: data, count: Int(packet.pointee.size))
     change(&bytes)
-    guard unsafe try decoder!.send(packet, path: demuxer.path),
+    guard unsafe try decoder!.send(packet, place: 0, path: demuxer.path),
       unsafe decoder!.receive(into: scratch.frame) == .frame
     else { return .corrupt }
     return try decodedFrame()
@@ -179,22 +184,23 @@ public struct MediaReader: ~Copyable {
     unless isRefused: (Span<UInt8>) -> Bool, keepsPacket: Bool
   ) throws(MediaError) -> Bool {
     var hasPacket = false
+    let at = place.next
     unsafe libav.av_packet_unref(scratch.packet)
     do throws(MediaError) {
-      hasPacket = unsafe try demuxer.read(into: scratch.packet)
+      hasPacket = unsafe try readPacket(into: scratch.packet)
     } catch { failure = error }
     let path = demuxer.path
-    guard hasPacket else { return unsafe try decoder!.send(nil, path: path) }
+    guard hasPacket else { return unsafe try decoder!.send(nil, place: 0, path: path) }
     let packet = unsafe scratch.packet
     let bytes = unsafe UnsafeBufferPointer(
       start: unsafe packet.pointee.data, count: Int(packet.pointee.size))
     defer { if !keepsPacket { unsafe libav.av_packet_unref(scratch.packet) } }
     if unsafe isRefused(Span(_unsafeElements: bytes)) { return false }
-    return unsafe try decoder!.send(scratch.packet, path: path)
+    return unsafe try decoder!.send(scratch.packet, place: at, path: path)
   }
 
   /// Lends what was just decoded.
-  private mutating func decodedFrame() throws(MediaError) -> DecodedUnit {
+  mutating func decodedFrame() throws(MediaError) -> DecodedUnit {
     let shell = try lend()
     let source = unsafe scratch.frame
     let ticks = unsafe source.pointee.best_effort_timestamp
@@ -206,8 +212,9 @@ public struct MediaReader: ~Copyable {
     unsafe shell.pointer.pointee.isKeyframe = unsafe source.pointee.key_frame != 0
     unsafe shell.pointer.pointee.isCorrupt =
       unsafe decoder!.takeComplaint() || source.pointee.decode_error_flags != 0
-      || source.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || source.pointee.reordered_opaque == 1
-
+      || source.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0
+      || source.pointee.reordered_opaque & 1 != 0
+    unsafe shell.pointer.pointee.place = unsafe Int(source.pointee.reordered_opaque >> 1)
     if !hasTransparency { hasTransparency = unsafe isTransparent(source) }
     let original = unsafe AVPixelFormat(source.pointee.format)
     var color = unsafe MediaColor(

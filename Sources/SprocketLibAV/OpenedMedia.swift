@@ -11,6 +11,8 @@ struct OpenedMedia: ~Copyable {
   private let isMovie: Bool
   private var packetCount: Int64 = 0
   private var gate = TimeGate()
+  /// Of the packet that was read last, before the gate, in ticks.
+  private(set) var ownTimes = (pts: SPROCKET_AV_NOPTS_VALUE, dts: SPROCKET_AV_NOPTS_VALUE)
 
   var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
   var path: String { input.path }
@@ -83,6 +85,7 @@ struct OpenedMedia: ~Copyable {
   /// Reads the next packet of any stream; returns whether there was one before the end.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     guard unsafe try readRaw(into: packet) else { return false }
+    ownTimes = unsafe (packet.pointee.pts, packet.pointee.dts)
     unsafe passTimes(of: packet)
     return true
   }
@@ -157,7 +160,19 @@ struct OpenedMedia: ~Copyable {
     guard unsafe libav.av_seek_frame(context, stream, ticks, AVSEEK_FLAG_BACKWARD) >= 0 else {
       return false
     }
-    gate = TimeGate()
+    (gate, packetCount) = (TimeGate(), 0)
+    return true
+  }
+
+  /// Goes to a position in the file; false if its format does not allow that.
+  ///
+  /// The corresponding C function is `av_seek_frame`.
+  mutating func seek(toByte position: Int64) -> Bool {
+    let flags = unsafe context.pointee.iformat.pointee.flags
+    guard flags & AVFMT_NO_BYTE_SEEK == 0,
+      unsafe libav.av_seek_frame(context, -1, position, AVSEEK_FLAG_BYTE) >= 0
+    else { return false }
+    (gate, packetCount) = (TimeGate(), 0)
     return true
   }
 

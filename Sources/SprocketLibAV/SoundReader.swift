@@ -206,7 +206,9 @@ public struct SoundReader: ~Copyable {
           hasPacket = unsafe try demuxer.read(into: packet)
         } catch { failure = error }
         defer { unsafe libav.av_packet_unref(packet) }
-        if unsafe try !decoder.send(hasPacket ? packet : nil, path: demuxer.path) { damaged += 1 }
+        if unsafe try !decoder.send(hasPacket ? packet : nil, place: 0, path: demuxer.path) {
+          damaged += 1
+        }
       }
     }
   }

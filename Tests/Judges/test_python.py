@@ -396,3 +396,14 @@ def test_the_wheel_is_taken_away_whole(wheel):
     subprocess.run([wheel / "bin/pip", "uninstall", "--yes", "--quiet", "sprocket"], check=True,
                    timeout=LIMIT)
     assert [path for path in wheel.rglob("*sprocket*") if path.is_file()] == []
+
+
+def test_commands_that_are_no_runs(tmp_path):
+    package.export(clip("generic/carphone_pristine.mp4"), tmp_path / "small.mp4", scale="88x72", to=1)
+    found = package.inspect(tmp_path / "small.mp4")
+    assert [(track["width"], track["height"]) for track in found["tracks"] if "width" in track] == [(88, 72)]
+    assert isinstance(package.devices(), list)
+    with pytest.raises(FileNotFoundError):
+        package.inspect(tmp_path / "nowhere.mp4")
+    with pytest.raises(package.RunError, match="small.mp4"):
+        package.export(clip("generic/carphone_pristine.mp4"), tmp_path / "small.mp4")

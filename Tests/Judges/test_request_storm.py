@@ -87,6 +87,9 @@ class Weather:
             words = ["env", *(f"{key}={value}" for key, value in settings.items()), *words]
         if self.is_limited:
             limit = chance.choice(["--nofile=60", "--fsize=60000", "--nofile=40"])
+            # ThreadSanitizer needs files of its own, which are longer.
+            if PROGRAM != SPROCKET:
+                limit = "--nofile=60"
             words = ["prlimit", limit, *words]
         return words
 
@@ -266,11 +269,12 @@ def judge_source(summary, is_calm):
         if record["sink"] != "movie" or not count or not record["usable"]:
             continue
         path = pathlib.Path(record["path"])
-        if path.exists() or is_calm:
-            assert frame_count(path) == count, record
+        if "error" in record and not is_calm:
+            # On a disk that hangs a file may have more than the run knew at its end, and not have its name.
+            found = path if path.exists() else path.with_suffix(f".partial{path.suffix}")
+            assert frame_count(found) >= count, record
         else:
-            # A disk that hangs kept it from its name.
-            assert frame_count(path.with_suffix(f".partial{path.suffix}")) >= count, record
+            assert frame_count(path) == count, record
         numbers = range(record["begin"], record["end"])
         assert sum(record["frames"].values()) == len(numbers), record
         # No frame is in two files.

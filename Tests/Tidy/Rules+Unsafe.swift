@@ -115,7 +115,7 @@ extension Rules {
         "MediaCopy+Writing",
         "MediaCopy+Part",
         "MediaDisplay", "MediaError", "MediaInfo",
-        "MediaReader", "WholeFile",
+        "KeyPicture", "MediaReader", "MediaReader+Numbers", "PictureIndex", "WholeFile",
         "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "OpenedMedia",
         "Owned",
         "PixelFormat+Library",
@@ -147,7 +147,7 @@ extension Rules {
       "lends the driver's memory; reads a file"),
     Permission(
       "Sources/SprocketSources/File",
-      ["FileFormat", "FileSource", "PictureNotes+File", "PictureSource"],
+      ["FileFormat", "FileSource", "FileSource+Reading", "PictureNotes+File", "PictureSource"],
       "lends libavformat's and libavcodec's memory"),
     Permission(
       "Sources/SprocketSources/Devices", ["DeviceTree", "NodeWatch"], "reads folders, and inotify"),
@@ -190,8 +190,8 @@ extension Rules {
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
     Permission(
-      "Sources/SprocketSources/File", ["FileAudioSource", "PictureNames"],
-      "asks what kind of file it is; folders"),
+      "Sources/SprocketSources/File", ["AskedNumbers", "FileAudioSource", "PictureNames"],
+      "a socket; asks what kind of file it is; folders"),
     Permission("Tests/Sound", ["main"], "writes a file"),
     Permission("Tests/SoundStorm", ["StormRun"], "a limit of the process"),
     Permission(

@@ -78,6 +78,8 @@ public struct SourceDescription: Sendable {
   /// Time between the moment at which a source was asked to begin (`from`) and its first frame. The duration
   /// of a run counts from that moment.
   public var leadIn = Duration.zero
+  /// Another program asks for each frame by its number. Stages that need frames in order are refused.
+  public var isAskedByNumber = false
 
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,

@@ -83,6 +83,12 @@ final class ChainStage {
           usesRemaining: setup.usesRemaining, ageBudget: setup.ageBudget,
           reportType: setup.reportType, format: next)
       }
+      guard !source.isAskedByNumber || kind.order == .any && !declared.looksAround else {
+        throw RunError(
+          .usage,
+          "the stage \(name) needs all frames in order, and here each is asked for by its number: leave it "
+            + "out, or play the file", change: .stage)
+      }
       contract(
         !declared.isSteering || kind.order == .sequence,
         "steers the source, for which it has to see frames in order; give it the order .sequence")

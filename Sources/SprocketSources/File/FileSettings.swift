@@ -11,6 +11,8 @@ public struct FileSettings: SourceSettings {
   /// Number of a stream of the file, as ffprobe counts; -1: the one that is marked as default, or else the
   /// largest.
   public var stream = -1
+  /// Descriptor of a socket on which another program asks for pictures by number; -1: the file is played.
+  public var asked = -1
 
   public init() {}
 
@@ -34,6 +36,10 @@ public struct FileSettings: SourceSettings {
         "stream", \.stream, range: -1...1_000_000,
         "of several films in a file the one, as ffprobe counts; -1: the default, or the largest"),
       Setting(
+        "asked", \.asked, range: -1...1_000_000,
+        "socket on which another program asks for pictures by number (docs/numbers.md); -1: plays the file"
+      ),
+      Setting(
         "startup", \.startup, range: 0...1_000_000, unit: "frames", "marked as not to be used"),
     ]
   }
@@ -51,6 +57,10 @@ extension FileSource {
     FileSettings.self
   ) { (path, settings) throws(RunError) in
     if path != "-", let names = try PictureNames(path) {
+      guard settings.asked < 0 else {
+        throw RunError(
+          .usage, "\(path) is no film: its pictures have no numbers; give a movie, or play it")
+      }
       return PictureSource(names, name: path, settings)
     }
     return FileSource(path: path, settings)

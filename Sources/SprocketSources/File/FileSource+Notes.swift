@@ -13,6 +13,7 @@ extension FileSource {
     description.tags = tags
     description.hdr = hdr
     description.leadIn = leadIn
+    description.isAskedByNumber = asked != nil
     return description
   }
 

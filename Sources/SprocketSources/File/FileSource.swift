@@ -47,11 +47,11 @@ public final class FileSource: Source {
   var isSoundTaken = false
   var reader: MediaReader?
   /// Packets are lent as they are, not decoded.
-  private var staysEncoded = false
-  private var isMJPEG = false
-  private var format: FrameFormat?
-  private var rate = FrameRate.unknown
-  private var presentation = Presentation()
+  private(set) var staysEncoded = false
+  var isMJPEG = false
+  var format: FrameFormat?
+  var rate = FrameRate.unknown
+  var presentation = Presentation()
   var held: Held?
   // The held frame's memory: one of the two, or neither.
   var packet: EncodedPacket?
@@ -75,8 +75,17 @@ public final class FileSource: Source {
   var clockNotes: [String] = []
   /// Frames have no times but those at which they come.
   private var timesArrivals = false
-  private var damage = EncodedDamage()
+  var damage = EncodedDamage()
   private let interruption = SourceInterrupt()
+  /// Requests for pictures by number; `nil` where the file is played.
+  var asked: AskedNumbers?
+  /// The first picture, which `open` has read, until it is asked for or left out.
+  var opened: Held?
+  var index: PictureIndex?
+  /// Pictures that were read one after the other from the start; -1 where that is over.
+  var readCount = 0
+  /// Of the picture that was asked for last.
+  var lastNumber: Int?
 
   /// Opens nothing yet.
   ///
@@ -92,6 +101,7 @@ public final class FileSource: Source {
   /// Reads as far as the first frame, whose format is the file's.
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source file")
+    try checkAsked()
     let info: MediaInfo
     do throws(MediaError) {
       info = try openReader()
@@ -132,6 +142,7 @@ public final class FileSource: Source {
       throw RunError(.usage, damage.refusal(of: path))
     }
     self.format = format
+    if asked != nil { opened = held.take() }
     return description(format, count: settings.from > .zero ? nil : info.frameCount)
   }
 
@@ -152,6 +163,7 @@ public final class FileSource: Source {
     note(info)
     timesArrivals = isReal && opened.isStream && !info.hasTimes && settings.rate == nil
     reader = consume opened
+    if asked != nil { reader?.recordPackets() }
     return info
   }
 
@@ -166,7 +178,7 @@ public final class FileSource: Source {
       color: Color(info.color, decoded), rate: rate, presentation: presentation)
   }
 
-  private func encodedFormat(width: Int, height: Int, image: PixelFormat) -> FrameFormat {
+  func encodedFormat(width: Int, height: Int, image: PixelFormat) -> FrameFormat {
     FrameFormat(
       pixelFormat: .mjpeg, image: image, width: width, height: height, color: .jpeg, rate: rate,
       presentation: presentation)
@@ -176,7 +188,7 @@ public final class FileSource: Source {
     if let failure { throw failure }
     if held == nil, !interruption.isSet {
       do throws(MediaError) {
-        try read()
+        if let asked { try readAsked(asked, timeout: timeout) } else { try read() }
       } catch {
         if error.code == .interrupted { return .end }
         let failed = RunError(.failed, error.description)
@@ -184,7 +196,9 @@ public final class FileSource: Source {
         throw failed
       }
     }
-    guard !interruption.isSet, let held else { return .end }
+    guard !interruption.isSet, let held else {
+      return asked.map { $0.isGone || interruption.isSet ? .end : .nothing } ?? .end
+    }
     if let found = held.format, found != format {
       format = found
       return .epoch(description(found), .formatChange)
@@ -211,62 +225,6 @@ public final class FileSource: Source {
     return Timestamp(nanoseconds: due, clock: .monotonic)
   }
 
-  /// Reads the next frame, so that it is held; at the end, none is.
-  func read() throws(MediaError) {
-    guard reader != nil else { return }
-    if staysEncoded { try readPacket() } else { try readPicture() }
-    lastTime = held?.time ?? lastTime
-  }
-
-  private func readPacket() throws(MediaError) {
-    while let next = try reader!.nextPacket() {
-      let bytes = unsafe Span(_unsafeElements: next.bytes)
-      guard !bytes.isEmpty else {
-        place += 1
-        continue
-      }
-      var frame = Held(time: next.timeNanoseconds, isCorrupt: next.isCorrupt)
-      if let header = damage.check(bytes, fullHeight: reader?.info.height) {
-        frame.format = header.image.map {
-          header.described(
-            encodedFormat(width: header.width, height: header.height, image: $0),
-            unsaid: FieldOrder(reader?.info.firstField ?? .topFirst))
-        }
-        // A single field, where frames have two, is an incomplete frame.
-        if let format, format.hasFieldImages, !header.isFieldPair, header.height < format.height {
-          (frame.isCorrupt, frame.format) = (true, nil)
-        }
-        // A packet that cannot be unpacked, in a file whose others can.
-        if frame.format == nil, format != nil { frame.isCorrupt = true }
-      } else {
-        frame.isCorrupt = true
-      }
-      packet = consume next
-      held = frame
-      return
-    }
-  }
-
-  private func readPicture() throws(MediaError) {
-    let found = try reader!.nextFrame { isMJPEG && !damage.isDecodable($0) }
-    switch consume found {
-    case .frame(let frame):
-      hasTransparency = reader?.hasTransparency ?? false
-      presentation.learn(
-        from: frame, isFirst: lastTime == nil, header: reader?.info.display)
-      held = Held(
-        time: frame.timeNanoseconds, isCorrupt: frame.isCorrupt,
-        format: FrameFormat(
-          pixelFormat: frame.format, width: frame.width, height: frame.height,
-          color: Color(frame.color, frame.format), rate: rate, presentation: presentation))
-      picture = consume frame
-    case .corrupt:
-      let time = lastTime.map { min($0 + rate.frameNanoseconds, TimeGate.limit) } ?? 0
-      held = Held(time: time, isCorrupt: true)
-    case .end: return
-    }
-  }
-
   public func take(into slot: inout CaptureSlot) {
     slot.lend(&packet, &picture)
     advance()
@@ -289,6 +247,7 @@ public final class FileSource: Source {
   }
 
   public func interrupt() { interruption.set() }
+  var isInterrupted: Bool { interruption.isSet }
 
   public var counts: [(name: String, value: UInt64)] { damage.counts }
 

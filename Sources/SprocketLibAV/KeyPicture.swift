@@ -1,0 +1,73 @@
+internal import CSprocketLibAV
+
+/// Whether decoding may begin at a packet that its file calls a key.
+///
+/// With intra refresh, H.264 marks pictures from which a decoder recovers only many pictures later. These
+/// have slices that refer to other pictures: types as in ITU-T H.264, tables 7-1 and 7-6.
+func isWholeKey(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>)
+  -> Bool
+{
+  let parameters = unsafe stream.pointee.codecpar.pointee
+  guard unsafe parameters.codec_id == AV_CODEC_ID_H264, let data = unsafe packet.pointee.data else {
+    return true
+  }
+  let bytes = unsafe Span(
+    _unsafeStart: UnsafePointer(data), count: Int(packet.pointee.size))
+  var lengthBytes = 0
+  if let extra = unsafe parameters.extradata, unsafe parameters.extradata_size > 4,
+    unsafe extra[0] == 1
+  {
+    lengthBytes = unsafe Int(extra[4] & 3) + 1
+  }
+  var at = 0
+  while let unit = nextUnit(in: bytes, from: &at, lengthBytes: lengthBytes) {
+    switch bytes[unit] & 31 {
+    case 5: return true
+    case 1, 2: return sliceType(in: bytes, at: unit + 1).map { $0 % 5 == 2 || $0 % 5 == 4 } ?? true
+    default: continue
+    }
+  }
+  return true
+}
+
+/// Where the next unit of H.264 begins: behind its length, or behind a start code (`lengthBytes` 0).
+private func nextUnit(in bytes: Span<UInt8>, from at: inout Int, lengthBytes: Int) -> Int? {
+  guard lengthBytes > 0 else {
+    while at + 3 < bytes.count {
+      at += 1
+      if bytes[at - 1] == 0, bytes[at] == 0, bytes[at + 1] == 1 {
+        at += 2
+        return at < bytes.count ? at : nil
+      }
+    }
+    return nil
+  }
+  let start = at + lengthBytes
+  guard start < bytes.count else { return nil }
+  var length = 0
+  for index in at..<start { length = length << 8 | Int(bytes[index]) }
+  at = start + length
+  return start
+}
+
+/// The second Exp-Golomb number of a slice's header.
+private func sliceType(in bytes: Span<UInt8>, at start: Int) -> Int? {
+  var bit = start * 8
+  func next() -> Int? {
+    guard bit < bytes.count * 8 else { return nil }
+    defer { bit += 1 }
+    return Int(bytes[bit >> 3] >> UInt8(7 - bit & 7) & 1)
+  }
+  func number() -> Int? {
+    var zeros = 0
+    while let found = next(), found == 0 { zeros += 1 }
+    guard zeros < 32 else { return nil }
+    var value = 1
+    for _ in 0..<zeros {
+      guard let found = next() else { return nil }
+      value = value << 1 | found
+    }
+    return value - 1
+  }
+  return number().flatMap { _ in number() }
+}

@@ -1,0 +1,278 @@
+"""Films in Python by number: each gives the picture that it has when the film is read from its start."""
+import io
+import itertools
+import os
+import pathlib
+import pickle
+import random
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sprocket as package
+from program import LIMIT, ROOT, clip, sprocket
+from shares import FAST
+
+cv2 = pytest.importorskip("cv2")
+
+JUMPS = int(os.environ.get("SPROCKET_JUMPS", "30"))
+SIZE = "160x120"
+INPUT = ["-f", "lavfi", "-i", f"testsrc2=size={SIZE}:rate=30:duration=5", "-vf", "noise=alls=8:allf=t"]
+H264 = ["-c:v", "libx264", "-preset", "veryfast", "-g", "40", "-bf", "3"]
+OPEN = [*H264, "-x264-params", "open-gop=1"]
+REFRESH = ["-c:v", "libx264", "-preset", "veryfast", "-bf", "0", "-x264-params", "intra-refresh=1:keyint=40"]
+HEVC = ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=40"]
+CLIPS = {
+    "b.mp4": H264, "b.ts": H264, "b.h264": H264, "b.flv": H264, "b.avi": H264,
+    "open.mp4": OPEN, "open.ts": OPEN, "refresh.mp4": REFRESH, "refresh.ts": REFRESH,
+    "fragments.mp4": [*H264, "-movflags", "frag_keyframe+empty_moov"],
+    "fields.mp4": [*H264, "-flags", "+ildct+ilme", "-x264-params", "tff=1"],
+    "hevc.mp4": HEVC, "hevc.mkv": HEVC, "motion.avi": ["-c:v", "mjpeg"], "motion.mjpeg": ["-c:v", "mjpeg"],
+    "four.avi": ["-c:v", "mpeg4", "-bf", "2", "-g", "30"], "two.ts": ["-c:v", "mpeg2video", "-bf", "2"],
+    "two.mpg": ["-c:v", "mpeg2video", "-bf", "2"], "ffv1.mkv": ["-c:v", "ffv1"],
+    "hidden.webm": ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "16", "-b:v", "300k"],
+    "nine.webm": ["-c:v", "libvpx-vp9", "-cpu-used", "8", "-b:v", "300k"],
+}
+# Made of another clip.
+MADE = {
+    "vfr.mp4": ("b.mp4", ["-vf", r"select=not(mod(n\,7))+not(mod(n\,3))", "-fps_mode", "vfr", *H264]),
+    "edit.mp4": ("b.mp4", ["-ss", "1.7", "-c", "copy"]),
+}
+CUT = {"cut.avi": ("motion.avi", 0.4), "cut.ts": ("open.ts", 0.7)}
+
+
+@pytest.fixture(scope="session")
+def film(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clips")
+
+    def make(name):
+        path = folder / name
+        if path.exists():
+            return path
+        if name in CUT:
+            source, part = CUT[name]
+            data = make(source).read_bytes()
+            path.write_bytes(data[:int(len(data) * part)])
+            return path
+        given, options = INPUT, CLIPS.get(name)
+        if name in MADE:
+            # What is copied from the middle of a file comes before the input's name.
+            source, options = MADE[name]
+            seek, options = (options[:2], options[2:]) if options[0] == "-ss" else ([], options)
+            given = [*seek, "-i", make(source)]
+        subprocess.run(["ffmpeg", "-v", "error", "-y", *given, *options, path], check=True, timeout=LIMIT)
+        return path
+    return make
+
+
+def played(path, **options):
+    """What a run from the start gives, by number, and how many frames there are."""
+    with package.run(path, **options) as run:
+        frames = {frame.number: frame for frame in run}
+        return frames, run.summary["produced"]
+
+
+@pytest.mark.parametrize("name", [*CLIPS, *MADE, *CUT, "box.mp4"])
+def test_a_number_gives_the_picture_of_its_place(film, name):
+    path = clip("generic/box.mp4") if name == "box.mp4" else film(name)
+    expected, count = played(path, image="gray")
+    # Where a film is cut off, decoders with several threads differ in which of the last pictures are damaged.
+    sure = count - 40 if name in CUT else count
+    chance = random.Random(name)
+    with package.Video(path, image="gray", timeout=LIMIT) as video:
+        for _ in range(JUMPS):
+            number = chance.randrange(sure)
+            if number not in expected:
+                with pytest.raises(package.DamagedFrame, match=f"frame {number} of"):
+                    video[number]
+                continue
+            frame = video[number]
+            assert frame.number == number and frame.captured_ns == expected[number].captured_ns
+            np.testing.assert_array_equal(frame.image, expected[number].image)
+        assert len(video) == count
+        assert [video.times[number] for number in expected] == [f.captured_ns for f in expected.values()]
+        whole = {frame.number: frame.missed for frame in video}
+        assert [number for number in whole if number < sure] == [n for n in expected if n < sure]
+        assert sum(whole.values()) == max(whole) + 1 - len(whole)
+
+
+def test_times_are_those_of_ffprobe(film):
+    for name in ("b.mp4", "vfr.mp4", "open.ts", "hevc.mkv"):
+        shown = subprocess.run(
+            ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
+             "frame=best_effort_timestamp_time", "-of", "csv=p=0", film(name)], check=True, timeout=LIMIT,
+            capture_output=True, text=True).stdout.replace(",", " ").split()
+        with package.Video(film(name)) as video:
+            np.testing.assert_allclose(video.times / 1e9, np.array(shown, float), atol=1e-6)
+
+
+def test_loops_give_what_opencv_gives(film):
+    path = film("b.mp4")
+    capture = cv2.VideoCapture(str(path))
+    expected = np.stack([image for ok, image in iter(capture.read, (False, None)) if ok])
+    capture.release()
+
+    def gray(images):
+        return np.stack([cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for image in images]).astype(int)
+
+    def near(found, numbers):
+        # Two libraries place colours in their own ways.
+        numbers = [numbers] if isinstance(numbers, int) else list(numbers)
+        found = found[None] if found.ndim == 3 else found
+        assert np.abs(gray(found) - gray(expected[numbers])).mean() < 3, numbers
+    with package.Video(str(path), image="bgr") as video:
+        assert len(video) == len(expected) == 150
+        near(np.stack([frame.image for frame in video]), range(150))
+        near(np.stack([video[number].image for number in range(150)]), range(150))
+        near(np.stack([frame.image for frame in video[10:100:7]]), range(10, 100, 7))
+        near(np.stack([frame.image for frame in video[::-1]]), range(149, -1, -1))
+        near(np.stack([frame.image for frame in reversed(video)]), range(149, -1, -1))
+        near(np.stack([video[number].image for number in reversed(range(150))]), range(149, -1, -1))
+        near(np.stack([frame.image for frame in video[[5, 3, 140, 3]]]), [5, 3, 140, 3])
+        near(video[-1].image, 149)
+        # A loop in a loop, and frames that are kept.
+        pairs = [(frame, video[149 - frame.number]) for frame in itertools.islice(video, 0, 40)]
+        near(np.stack([frame.image for frame, _ in pairs]), range(40))
+        near(np.stack([other.image for _, other in pairs]), range(149, 109, -1))
+        batch = video.batch([70, 3, 3, 149, -150])
+        assert batch.numbers.tolist() == [70, 3, 3, 149, 0] and batch.tensor.shape == (5, 120, 160, 3)
+        near(batch.tensor, [70, 3, 3, 149, 0])
+        batch.frames[1].image[:] = 0
+        near(video[3].image, 3)
+
+
+def test_a_film_says_what_it_is(film):
+    with package.Video(film("b.mp4"), tensor=(64, 64)) as video:
+        assert (video.width, video.height, video.fps, video.duration) == (160, 120, 30, pytest.approx(5))
+        assert video.at(0).number == 0 and video.at(1.01).number == 30 and video.at(4.999).number == 149
+        assert video[3].tensor.shape == (1, 3, 64, 64) and "b.mp4" in repr(video)
+        assert video[2:8][1:3].numbers == range(3, 5) and len(video[[4, -1]]) == 2
+        assert video.times.dtype == np.int64 and not video.times.flags.writeable
+        for seconds in (-0.1, 5.01, float("inf")):
+            with pytest.raises((IndexError, OverflowError)):
+                video.at(seconds)
+        for number in (150, -151, 10**12):
+            with pytest.raises(IndexError, match="150 frames"):
+                video[number]
+        with pytest.raises(TypeError):
+            video["3"]
+        with pytest.raises(ValueError, match="at least one frame"):
+            video.batch([])
+    with pytest.raises(package.Error, match="was closed"):
+        video[0]
+    # Without its index.
+    with package.Video(film("b.mp4")) as video, pytest.raises(IndexError, match="150 frames"):
+        video[150]
+
+
+def test_films_that_are_no_file(film, tmp_path):
+    data = film("b.mp4").read_bytes()
+    with package.Video(film("b.mp4"), image="gray") as video:
+        expected = video[77].image
+    with open(film("b.mp4"), "rb") as file:
+        for given in (data, io.BytesIO(data), file, pathlib.Path(film("b.mp4"))):
+            with package.Video(given, image="gray") as video:
+                np.testing.assert_array_equal(video[77].image, expected)
+                with pickle.loads(pickle.dumps(video)) as other:
+                    np.testing.assert_array_equal(other[77].image, expected)
+
+
+def test_what_is_no_film_is_refused(film, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        package.Video(tmp_path / "nowhere.mp4")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(package.Error, match="read twice"):
+        package.Video(tmp_path / "pipe")
+    (tmp_path / "text.mp4").write_text("no film")
+    for path, options, words in ((tmp_path / "text.mp4", {}, "text.mp4"),
+                                 (film("b.mp4"), {"stages": ["stabilize"]}, "needs all frames in order"),
+                                 (film("b.mp4"), {"stages": "latedrop"}, "leave it out"),
+                                 (film("b.mp4"), {"stream": 7}, "stream")):
+        with package.Video(path, **options) as video, pytest.raises(package.RunError, match=words):
+            video[0]
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((48, 64, 3), np.uint8))
+    with package.Video(tmp_path / "a.png") as video, pytest.raises(package.RunError, match="no film"):
+        video[0]
+
+
+def test_stages_see_each_picture(film):
+    with package.Video(film("b.mp4"), stages=["focus", "crop:region=0/0/0.5/1"], image="gray") as video:
+        scores = {number: video[number].reports["focus"]["score"] for number in (100, 5, 50)}
+        assert video[7].image.shape == (120, 80)
+    found, _ = played(film("b.mp4"), stages=["focus"], image="gray")
+    assert scores == {number: found[number].reports["focus"]["score"] for number in scores}
+
+
+def test_a_program_that_dies_is_started_again(film):
+    with package.Video(film("b.mp4"), image="gray") as video:
+        expected = video[90].image
+        os.kill(video._run.pid, signal.SIGKILL)
+        with pytest.raises(package.RunError, match="SIGKILL"):
+            while True:
+                video[20]
+        np.testing.assert_array_equal(video[90].image, expected)
+
+
+def test_a_forked_process_reads_for_itself(film):
+    with package.Video(film("b.mp4"), image="gray") as video:
+        expected = video[90].image
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (video[90].image == expected).all() and (video[3].number == 3) else 1)
+        numbers = [video[number].number for number in (3, 90, 50, 51, 52)]
+        assert numbers == [3, 90, 50, 51, 52] and os.waitpid(child, 0)[1] == 0
+        np.testing.assert_array_equal(video[90].image, expected)
+
+
+def test_nothing_is_left_over(film):
+    """With warnings as errors: a video that nobody closes ends its program, and gives back descriptors."""
+    script = f"""
+import gc, os, subprocess, sprocket
+for given in ({str(film("b.mp4"))!r}, open({str(film("b.mp4"))!r}, "rb").read()):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        video = sprocket.Video(given)
+        video[3], video[100]
+        process = video._run.pid
+        loop = iter(video)
+        next(loop)
+        del video, loop
+        gc.collect()
+        assert not os.path.exists(f"/proc/{{process}}"), process
+    assert len(os.listdir("/proc/self/fd")) <= before, os.listdir("/proc/self/fd")
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, timeout=LIMIT,
+                   env={**os.environ, "PYTHONPATH": str(ROOT / "Python")})
+
+
+def test_frames_that_cannot_be_decoded_raise_or_are_counted(film, tmp_path):
+    data = bytearray(film("motion.avi").read_bytes())
+    places = [place for place in range(data.index(b"movi"), len(data) - 4)
+              if data[place:place + 4] == b"00dc"]
+    for number in (20, 21, 60):
+        data[places[number] + 8:places[number] + 200] = bytes(192)
+    (tmp_path / "damaged.avi").write_bytes(data)
+    with package.Video(tmp_path / "damaged.avi", image="gray") as video:
+        for number in (20, 60):
+            with pytest.raises(package.DamagedFrame):
+                video[number]
+        assert [frame.missed for frame in video[18:24]] == [0, 0, 2, 0]
+        assert [frame.missed_by for frame in video[18:24]][2] == {"corrupt": 2}
+        assert [video[number].number for number in (19, 22, 61)] == [19, 22, 61]
+        with pytest.raises(package.DamagedFrame):
+            video.batch([19, 20])
+        assert video[59].number == 59
+
+
+def test_scenes_of_a_run_are_read_back(tmp_path):
+    """Each frame of a film of our own, among them a copy of the camera's JPEGs."""
+    sprocket("run", *FAST, "--frames", 90, "--movie", tmp_path / "own.mov", "--source-set", "drop=0.05",
+             "--quiet")
+    expected, count = played(tmp_path / "own.mov", image="gray")
+    with package.Video(tmp_path / "own.mov", image="gray") as video:
+        assert len(video) == count
+        for number in random.Random(1).sample(sorted(expected), 20):
+            np.testing.assert_array_equal(video[number].image, expected[number].image)
