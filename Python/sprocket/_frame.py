@@ -25,9 +25,9 @@ class Frame:
     """
 
     def __init__(self, layout: Layout, header: bytes, tensor: npt.NDArray[Any],
-                 missed_by: Mapping[str, int] = {}) -> None:
+                 missed_by: Optional[Mapping[str, int]] = None) -> None:
         self.layout = layout
-        self.missed_by = missed_by
+        self.missed_by = missed_by or {}
         self.tensor = tensor
         self._header = header
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import operator
 import os
 import select
 import socket
@@ -31,7 +32,9 @@ else:
 File = Union[str, "os.PathLike[str]", bytes, IO[bytes]]
 # Kinds of requests and of answers, as docs/numbers.md has them.
 _LIST, _RANGE, _TIMES = 1, 2, 3
-_BEGINS, _LOST, _BEYOND, _HAS_TIMES = 1, 2, 3, 4
+_BEGINS, _LOST, _BEYOND, _HAS_TIMES, _CHANGED = 1, 2, 3, 4, 5
+# No film has more.
+_MOST_FRAMES = 1 << 40
 # Most numbers of a request.
 _MOST_NUMBERS = 8192
 # Longest answer, in bytes.
@@ -67,9 +70,10 @@ class VideoPart(_Sequence):
     def __getitem__(self, index: Union[int, slice, Iterable[int]]) -> Union[Frame, VideoPart]:
         if isinstance(index, slice):
             return VideoPart(self._video, self.numbers[index])
-        if isinstance(index, Iterable):
-            return VideoPart(self._video, [self.numbers[place] for place in _places(index, len(self))])
-        return self._video[self.numbers[_place(index, len(self))]]
+        given: Any = index
+        if _is_list(given):
+            return VideoPart(self._video, [self.numbers[place] for place in _places(given, len(self))])
+        return self._video[self.numbers[_place(given, len(self))]]
 
     def __iter__(self) -> Iterator[Frame]:
         return self._video._frames(self.numbers)
@@ -148,14 +152,13 @@ class Video(_Sequence):
     @overload
     def __getitem__(self, index: Union[slice, Iterable[int]]) -> VideoPart: ...
     def __getitem__(self, index: Union[int, slice, Iterable[int]]) -> Union[Frame, VideoPart]:
-        if isinstance(index, str):
-            raise TypeError("a frame has a number, and no name")
         if isinstance(index, slice):
             return VideoPart(self, range(len(self))[index])
-        if isinstance(index, Iterable):
-            return VideoPart(self, _places(index, len(self)))
-        number = int(index.__index__())
-        if number < 0 or self._times is not None:
+        given: Any = index
+        if _is_list(given):
+            return VideoPart(self, _places(given, len(self)))
+        number = _number(index)
+        if not 0 <= number < _MOST_FRAMES or self._times is not None:
             number = _place(number, len(self))
         return self._one(number)
 
@@ -213,6 +216,10 @@ class Video(_Sequence):
         for frame in self._frames(sorted(set(numbers)), skips=False):
             found[frame.number] = frame
         frames = [found[number] for number in numbers]
+        shapes = {frame.tensor.shape: frame.number for frame in frames}
+        if len(shapes) > 1:
+            raise Error(f"{self!r} changes its size: frames {sorted(shapes.values())} have different ones; "
+                        "give the tensor a size")
         return Batch(frames[0].layout, frames, np.concatenate([frame.tensor for frame in frames]))
 
     # Life
@@ -237,6 +244,8 @@ class Video(_Sequence):
             self.close()
 
     def __reduce__(self) -> Tuple[Any, ...]:
+        if self._is_closed and self._file is not None:
+            raise Error(f"{self!r} was closed, and cannot be pickled")
         return _made, (self._path if self._file is None else self._data(), self._recipe)
 
     def _start(self) -> None:
@@ -253,11 +262,15 @@ class Video(_Sequence):
         except BaseException:
             self._is_closed = True
             ours.close()
+            if self._file is not None:
+                os.close(self._file)
             raise
         finally:
             theirs.close()
         self._asks = ours
         self._process_id = os.getpid()
+        # Loops that are under way ask again.
+        self._id += 1
 
     def _stop(self) -> None:
         self._kept.clear()
@@ -296,25 +309,25 @@ class Video(_Sequence):
         if kept is not None:
             self._last = number
             return kept
-        if self._course is not None and self._ahead == number:
-            frames = self._course
+        self._kept.clear()
+        is_backwards = number == self._last - 1
+        # What is raised ends the loop.
+        course, self._course = self._course, None
+        if course is not None and self._ahead == number:
+            frames = course
         elif number == self._last + 1:
-            frames = self._course = self._frames(itertools.count(number), skips=False)
-        elif number == self._last - 1:
-            frames = self._frames(self._block(number), skips=False)
+            frames = course = self._frames(itertools.count(number), skips=False)
         else:
-            frames = self._frames([number], skips=False)
-        if frames is not self._course:
-            self._course = None
-        self._ahead, self._last = number + 1, number
-        try:
-            for frame in frames:
-                if frame.number == number:
-                    return frame
-                self._kept[frame.number] = frame
-        except DamagedFrame:
-            self._course = None
-            raise
+            frames = self._frames(self._block(number) if is_backwards else [number], skips=is_backwards)
+        self._last = number
+        for frame in frames:
+            if frame.number == number:
+                if frames is course:
+                    self._course, self._ahead = course, number + 1
+                return frame
+            self._kept[frame.number] = frame
+        if is_backwards:
+            raise DamagedFrame(f"frame {number} of {self!r} is damaged")
         raise NoSuchItem(f"{self!r} has {self._count} frames, and none of number {number}")
 
     def _block(self, number: int) -> range:
@@ -327,10 +340,19 @@ class Video(_Sequence):
     def _frames(self, numbers: Iterable[int], skips: bool = True) -> Iterator[Frame]:
         """Frames of these numbers. Damaged ones are left out if `skips`, else raised. Another request may
         come between two of them."""
-        if isinstance(numbers, range) and numbers.step < 0:
-            for start in range(0, len(numbers), max(1, len(self._block(numbers[0])))):
-                block = numbers[start:start + len(self._block(numbers[0]))]
-                yield from reversed(list(self._frames(block[::-1], skips)))
+        if isinstance(numbers, range) and numbers.step < 0 and len(numbers) > 1:
+            missed, size = 0, len(self._block(numbers[0]))
+            for start in range(0, len(numbers), size):
+                block = numbers[start:start + size]
+                found = {frame.number: frame for frame in self._frames(block[::-1], skips)}
+                for number in block:
+                    if number in found:
+                        frame = found.pop(number)
+                        frame.missed_by = {"corrupt": missed} if missed else {}
+                        missed = 0
+                        yield frame
+                    else:
+                        missed += 1
             return
         rest = numbers if isinstance(numbers, (range, itertools.count)) else list(numbers)
         if isinstance(rest, list):
@@ -391,7 +413,8 @@ class Video(_Sequence):
                 elif sequence == begin + place:
                     return next(run)
                 elif begin + place not in self._lost:
-                    raise run._lie("a frame came out of turn")
+                    # A stage has dropped it.
+                    return None
                 continue
             self._wait(run, deadline)
 
@@ -408,17 +431,15 @@ class Video(_Sequence):
         self._id += 1
         self._begin, self._end = None, None
         self._lost.clear()
-        packet = struct.pack(f"<QQ{len(words)}{'q' if kind == _RANGE else 'Q'}", kind, self._id, *words) \
-            if kind != _RANGE else struct.pack("<QQqqQ", kind, self._id, *words)
+        layout = "<QQqqQ" if kind == _RANGE else f"<QQ{len(words)}Q"
         try:
-            self._asks.send(packet, socket.MSG_NOSIGNAL)
+            self._asks.send(struct.pack(layout, kind, self._id, *words), socket.MSG_NOSIGNAL)
         except OSError:
             raise self._gone() from None
         return self._id
 
     def _receive(self) -> Optional[Tuple[int, memoryview]]:
-        """Takes in all answers that are there; returns the last of those that have times."""
-        found = None
+        """Takes in all answers that are there, up to one that has times, which is returned."""
         while select.select([self._asks], [], [], 0)[0]:
             try:
                 packet = memoryview(self._asks.recv(_LONGEST))
@@ -427,6 +448,10 @@ class Video(_Sequence):
             if len(packet) < 32:
                 raise self._gone()
             kind, request, value, count = struct.unpack_from("<QQQQ", packet)
+            if kind == _CHANGED:
+                self._times = None
+                raise Error(f"the pictures of {self!r} have another order than their times tell; it has "
+                            f"{count}, and numbers before this error may have meant others: ask again")
             if request != self._id:
                 continue
             if kind == _BEGINS:
@@ -437,7 +462,7 @@ class Video(_Sequence):
                 self._end, self._count = value, count
             elif kind == _HAS_TIMES:
                 return value, packet[24:]
-        return found
+        return None
 
     def _gone(self) -> Exception:
         """Why the program ended."""
@@ -474,8 +499,18 @@ def _numbered(frame: Frame, number: int, damaged: int) -> Frame:
     return Frame(frame.layout, bytes(header), frame.tensor, {"corrupt": damaged} if damaged else {})
 
 
+def _number(index: Any) -> int:
+    if isinstance(index, (bool, np.bool_)):
+        raise TypeError("a frame has a number; for a mask write video[np.flatnonzero(mask)]")
+    return operator.index(index)
+
+
+def _is_list(index: Any) -> bool:
+    return isinstance(index, Iterable) and not isinstance(index, (str, bytes))
+
+
 def _place(index: int, count: int) -> int:
-    number = int(index.__index__())
+    number = _number(index)
     if not -count <= number < count:
         raise NoSuchItem(f"there are {count} frames, and none of number {number}")
     return number % count
@@ -498,12 +533,21 @@ def _opened(path: File) -> Tuple[Optional[int], str, Any]:
         return None, os.path.abspath(os.fspath(path)), None
     data: Any = path
     if not isinstance(path, (bytes, bytearray, memoryview)):
-        try:
-            descriptor = os.dup(path.fileno())
-            return descriptor, "", lambda: os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-        except (OSError, io.UnsupportedOperation, AttributeError):
-            data = path.read()
+        raw = getattr(path, "raw", path)
+        if isinstance(raw, io.FileIO) and stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            descriptor = os.dup(raw.fileno())
+            return descriptor, "", lambda: _contents(descriptor)
+        if not hasattr(path, "read"):
+            raise TypeError("a film is given as a path, its bytes, or an open file")
+        data = path.read()
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError("the file was opened as text; open it in mode rb")
     descriptor = os.memfd_create("sprocket-film")
     with open(os.dup(descriptor), "wb") as file:
         file.write(data)
-    return descriptor, "", lambda: bytes(data)
+    return descriptor, "", lambda: _contents(descriptor)
+
+
+def _contents(descriptor: int) -> bytes:
+    with open(f"/proc/self/fd/{descriptor}", "rb") as file:
+        return file.read()

@@ -60,8 +60,12 @@ extension MediaReader {
       case .end: break reading
       }
     }
+    // A picture that came out of the packet of another one, or needs an earlier packet than its key.
+    let known = places.filter { $0 >= 0 }
+    let isMPEG4 = unsafe demuxer.stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_MPEG4
     return PictureIndex(
-      reader.place.recorded ?? [], places: places, times: times, isDecoded: true)
+      reader.place.recorded ?? [], places: places, times: times, isDecoded: true,
+      isCounted: isMPEG4 || Set(known).count < known.count)
   }
 
   /// The packet of a number, for files whose pictures are packets; `nil` where it cannot be read.
@@ -95,20 +99,33 @@ extension MediaReader {
     }
     // Some keys are none: a picture after an intra refresh has to be decoded from further back.
     var steps = 1
+    var drains = isLast && canDrain
     while true {
-      let found = try advance(to: number, at: wanted, of: index, isLast: isLast)
+      let found = try advance(to: number, at: wanted, of: index, isLast: drains)
       if case .frame(let frame) = consume found {
         unsafe frame.shell.pointer.pointee.time = index.times[number]
         return .frame(frame)
       }
-      guard key > 0 else {
+      guard key > 0 || drains else {
         place.shown = nil
         return .corrupt
       }
-      key = index.key(steps, before: key)
-      steps *= 2
+      if !drains {
+        key = index.key(steps, before: key)
+        steps *= 2
+      }
+      drains = false
       guard try go(to: key, of: index) else { return .corrupt }
     }
+  }
+
+  /// Whether the decoder gives a picture when nothing follows its packet.
+  private var canDrain: Bool {
+    let parameters = unsafe demuxer.stream.pointee.codecpar.pointee
+    let known = [
+      AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG1VIDEO,
+    ]
+    return unsafe known.contains(parameters.codec_id) && !hasFields(parameters)
   }
 
   /// Decodes to a picture; `.corrupt` where it does not come.
@@ -120,7 +137,8 @@ extension MediaReader {
       switch unsafe decoder!.receive(into: scratch.frame) {
       case .frame:
         let at = unsafe Int(scratch.frame.pointee.reordered_opaque >> 1)
-        guard let found = index.number(at: at), place.shown.map({ $0 < found }) ?? true,
+        let counted = index.isCounted ? (place.shown ?? -1) + 1 : nil
+        guard let found = counted ?? index.number(at: at), place.shown.map({ $0 < found }) ?? true,
           found <= number
         else {
           unsafe libav.av_frame_unref(scratch.frame)
@@ -131,7 +149,8 @@ extension MediaReader {
         place.shown = found
         if found == number { return try decodedFrame() }
         unsafe libav.av_frame_unref(scratch.frame)
-      case .corrupt: continue
+      case .corrupt:
+        if index.isCounted { place.shown = (place.shown ?? -1) + 1 }
       case .end: return .end
       case .outOfMemory:
         throw MediaError(

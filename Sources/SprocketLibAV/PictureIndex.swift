@@ -53,16 +53,26 @@ public struct PictureIndex: Sendable {
   public let times: [Int64]
   /// All pictures were decoded to find their order.
   public let isDecoded: Bool
+  /// Pictures are known by their count from the start of the file alone.
+  let isCounted: Bool
 
-  init(_ packets: [Packet], places: [Int32], times: [Int64], isDecoded: Bool) {
+  init(
+    _ packets: [Packet], places: [Int32], times: [Int64], isDecoded: Bool, isCounted: Bool = false
+  ) {
     var numbers = [Int32](repeating: -1, count: packets.count)
     for (number, place) in places.enumerated() where place >= 0 {
       numbers[Int(place)] = Int32(number)
     }
     self.packets = packets
     (self.places, self.numbers, self.times) = (places, numbers, times)
-    keys = packets.indices.filter { packets[$0].isKey }.map(Int32.init)
-    self.isDecoded = isDecoded
+    keys = isCounted ? [] : packets.indices.filter { packets[$0].isKey }.map(Int32.init)
+    (self.isDecoded, self.isCounted) = (isDecoded, isCounted)
+  }
+
+  /// Whether both give each number the same picture, as far as it can be decoded.
+  public func hasOrder(of other: PictureIndex) -> Bool {
+    count == other.count
+      && zip(places, other.places).allSatisfy { $0 == $1 || $0 < 0 || $1 < 0 }
   }
 
   /// How many pictures there are.
@@ -116,21 +126,29 @@ extension PictureIndex {
     else { return nil }
     let sorted = shown.sorted { packets[$0].pts < packets[$1].pts }
     let isDistinct = zip(sorted, sorted.dropFirst()).allSatisfy {
-      packets[$0].pts < packets[$1].pts
+      packets[$0].pts < packets[$1].pts && packets[$0].time! < packets[$1].time!
     }
+    // A clock that begins anew.
+    let decoded = packets.map(\.dts).filter { $0 != SPROCKET_AV_NOPTS_VALUE }
+    let isForward = zip(decoded, decoded.dropFirst()).allSatisfy { $0 <= $1 }
     // Pictures that refer to later ones, and times that only grow: these are times of decoding.
     let isDecodeTime = unsafe sorted == shown && parameters.video_delay > 0
-    // Fields have packets of their own, and VP8 has packets without a picture.
-    let isField =
-      unsafe parameters.field_order != AV_FIELD_PROGRESSIVE
-      && parameters.field_order != AV_FIELD_UNKNOWN
-      && [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(codec)
-    guard isDistinct, !isDecodeTime, !isField, codec != AV_CODEC_ID_VP8 else {
-      return nil
-    }
+    // Where a film was cut out of another, decoders leave out the pictures before its first key.
+    let isWhole = packets.first?.isKey == true && sorted.first == shown.first
+    // VP8 has packets without a picture, and MPEG-4 some with two.
+    let isPlain = codec != AV_CODEC_ID_VP8 && codec != AV_CODEC_ID_MPEG4
+    guard isDistinct, isForward, !isDecodeTime, isWhole, isPlain, unsafe !hasFields(parameters)
+    else { return nil }
     var clock = clock
     self.init(
       packets, places: sorted.map(Int32.init),
       times: sorted.map { clock.time(given: packets[$0].time).nanoseconds }, isDecoded: false)
   }
+}
+
+/// Whether fields may have packets of their own.
+func hasFields(_ parameters: AVCodecParameters) -> Bool {
+  unsafe parameters.field_order != AV_FIELD_PROGRESSIVE
+    && parameters.field_order != AV_FIELD_UNKNOWN
+    && [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
 }

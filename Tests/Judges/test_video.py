@@ -35,11 +35,19 @@ CLIPS = {
     "two.mpg": ["-c:v", "mpeg2video", "-bf", "2"], "ffv1.mkv": ["-c:v", "ffv1"],
     "hidden.webm": ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "16", "-b:v", "300k"],
     "nine.webm": ["-c:v", "libvpx-vp9", "-cpu-used", "8", "-b:v", "300k"],
+    "hevcopen.mkv": ["-c:v", "libx265", "-preset", "ultrafast", "-x265-params",
+                     "log-level=none:keyint=30:open-gop=1:bframes=4"],
+    "intra.ts": ["-c:v", "mpeg2video", "-g", "1"],
+    "av1.mkv": ["-c:v", "libsvtav1", "-preset", "12", "-g", "40"],
+    "packed.avi": ["-c:v", "libxvid", "-bf", "2", "-g", "30"],
 }
 # Made of another clip.
 MADE = {
     "vfr.mp4": ("b.mp4", ["-vf", r"select=not(mod(n\,7))+not(mod(n\,3))", "-fps_mode", "vfr", *H264]),
     "edit.mp4": ("b.mp4", ["-ss", "1.7", "-c", "copy"]),
+    "openedit.mp4": ("open.mp4", ["-ss", "1.7", "-c", "copy"]),
+    # Its first pictures refer to others that are not there.
+    "headless.ts": ("hevcopen.mkv", ["-ss", "1.7", "-c", "copy"]),
 }
 CUT = {"cut.avi": ("motion.avi", 0.4), "cut.ts": ("open.ts", 0.7)}
 
@@ -51,6 +59,13 @@ def film(tmp_path_factory):
     def make(name):
         path = folder / name
         if path.exists():
+            return path
+        if name == "twice.ts":
+            # Times go back in the middle.
+            second = folder / "second.ts"
+            subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", make("intra.ts"), "-c", "copy",
+                            "-output_ts_offset", "0.015", second], check=True, timeout=LIMIT)
+            path.write_bytes(make("intra.ts").read_bytes() + second.read_bytes())
             return path
         if name in CUT:
             source, part = CUT[name]
@@ -75,7 +90,7 @@ def played(path, **options):
         return frames, run.summary["produced"]
 
 
-@pytest.mark.parametrize("name", [*CLIPS, *MADE, *CUT, "box.mp4"])
+@pytest.mark.parametrize("name", [*CLIPS, *MADE, *CUT, "twice.ts", "box.mp4"])
 def test_a_number_gives_the_picture_of_its_place(film, name):
     path = clip("generic/box.mp4") if name == "box.mp4" else film(name)
     expected, count = played(path, image="gray")
@@ -157,8 +172,10 @@ def test_a_film_says_what_it_is(film):
         for number in (150, -151, 10**12):
             with pytest.raises(IndexError, match="150 frames"):
                 video[number]
-        with pytest.raises(TypeError):
-            video["3"]
+        for wrong in ("3", 1.0, None, True, ["3"], [True, False], np.arange(3) < 2):
+            with pytest.raises(TypeError):
+                video[wrong]
+        assert list(video[5:5:-1]) == [] and [frame.number for frame in video[6:5:-1]] == [6]
         with pytest.raises(ValueError, match="at least one frame"):
             video.batch([])
     with pytest.raises(package.Error, match="was closed"):
@@ -166,6 +183,8 @@ def test_a_film_says_what_it_is(film):
     # Without its index.
     with package.Video(film("b.mp4")) as video, pytest.raises(IndexError, match="150 frames"):
         video[150]
+    with package.Video(film("b.mp4")) as video, pytest.raises(IndexError, match="150 frames"):
+        video[1 << 64]
 
 
 def test_films_that_are_no_file(film, tmp_path):
@@ -222,6 +241,13 @@ def test_a_forked_process_reads_for_itself(film):
         child = os.fork()
         if child == 0:
             os._exit(0 if (video[90].image == expected).all() and (video[3].number == 3) else 1)
+        # The loop of a forked process goes on there.
+        loop = iter(video)
+        next(loop)
+        other = os.fork()
+        if other == 0:
+            os._exit(0 if next(loop).number == 1 else 1)
+        assert os.waitpid(other, 0)[1] == 0 and next(loop).number == 1
         numbers = [video[number].number for number in (3, 90, 50, 51, 52)]
         assert numbers == [3, 90, 50, 51, 52] and os.waitpid(child, 0)[1] == 0
         np.testing.assert_array_equal(video[90].image, expected)
@@ -264,6 +290,13 @@ def test_frames_that_cannot_be_decoded_raise_or_are_counted(film, tmp_path):
         assert [video[number].number for number in (19, 22, 61)] == [19, 22, 61]
         with pytest.raises(package.DamagedFrame):
             video.batch([19, 20])
+        assert video[59].number == 59
+        # Backwards.
+        assert [(frame.number, frame.missed) for frame in video[18:24][::-1]] == [
+            (23, 0), (22, 0), (19, 2), (18, 0)]
+        assert [video[number].number for number in (62, 61)] == [62, 61]
+        with pytest.raises(package.DamagedFrame, match="frame 60"):
+            video[60]
         assert video[59].number == 59
 
 

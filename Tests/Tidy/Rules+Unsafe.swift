@@ -45,7 +45,7 @@ extension Rules {
         "Still/ASCIIText", "Still/PNGPacker", "Still/StillRaster", "Still/StillThumbnail",
         "Still/WallClock",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
-        "Tensor/PictureShortcut",
+        "Tensor/PictureRows", "Tensor/PictureShortcut",
         "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(

@@ -65,7 +65,7 @@ struct TensorColor: Sendable {
   }
 
   /// Kr and Kb.
-  private static func weights(
+  static func weights(
     _ chosen: TensorSettings.Matrix, _ said: Color.Matrix
   ) -> (red: Double, blue: Double) {
     switch matrix(chosen, said) {

@@ -12,6 +12,7 @@ public final class TensorPacker: Packer {
   private let color: TensorColor
   /// What makes the tensor without numbers in between; `nil` where nothing does.
   private let shortcut: PictureShortcut?
+  private var rows: PictureRows?
   /// By region, for each scale up to the plan's: another sink may need a larger picture.
   private var packers: [[RegionPacker]]
 
@@ -20,6 +21,7 @@ public final class TensorPacker: Packer {
     self.plan = plan
     color = TensorColor(plan.settings, plan.format)
     shortcut = PictureShortcut(plan)
+    rows = shortcut == nil ? PictureRows(plan) : nil
     packers = LumaScale.allCases.prefix(Int(plan.scale.rawValue) + 1).map { scale in
       plan.regions.indices.map { RegionPacker(plan, region: $0, reducedBy: scale) }
     }
@@ -55,6 +57,10 @@ public final class TensorPacker: Packer {
     guard scale < packers.count else { return nil }
     if scale == 0, let shortcut {
       shortcut.pack(image, into: &bytes)
+      return plan.byteCount
+    }
+    if scale == 0, rows != nil {
+      rows!.pack(image, into: &bytes)
       return plan.byteCount
     }
     for region in plan.regions.indices {

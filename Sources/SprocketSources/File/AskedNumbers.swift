@@ -23,7 +23,7 @@ final class AskedNumbers {
   /// Kinds of answers.
   enum Answer: UInt64 {
     case begins = 1
-    case lost, beyond, times
+    case lost, beyond, times, changed
   }
 
   /// Most numbers of a request. Larger: more memory for a buffer, fewer requests.
@@ -39,7 +39,9 @@ final class AskedNumbers {
   /// Numbers that are still to come, in the order in which they were asked.
   private var list: ArraySlice<UInt64> = []
   private var range: (next: Int64, step: Int64, left: UInt64) = (0, 0, 0)
-  private(set) var isGone = false
+  private(set) var isGone = false {
+    didSet { if isGone { forget() } }
+  }
 
   init(descriptor: Int32) throws(RunError) {
     var kind: Int32 = 0
@@ -54,7 +56,7 @@ final class AskedNumbers {
 
   /// The number that is due; `nil` if none is.
   var next: UInt64? {
-    list.first ?? (range.left > 0 && range.next >= 0 ? UInt64(range.next) : nil)
+    list.first ?? (range.left > 0 ? UInt64(exactly: range.next) ?? .max : nil)
   }
 
   /// Whether a number behind it was asked for, too.
@@ -80,11 +82,13 @@ final class AskedNumbers {
       return nil
     }
     let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-      unsafe recv(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT))
+      // The length of the whole packet, also where it is too long.
+      unsafe recv(
+        descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_TRUNC))
     }
     if count < 0, errno == EAGAIN || errno == EINTR { return nil }
     let words = count / MemoryLayout<UInt64>.size
-    guard count >= 16 else {
+    guard count >= 16, count % 8 == 0, words <= buffer.count else {
       isGone = true
       return nil
     }

@@ -84,6 +84,9 @@ extension FileSource {
     // Some files have another order than their times tell.
     if !known.isDecoded, let found = try reader?.decodedIndex() {
       index = found
+      if !found.hasOrder(of: known) {
+        asked?.answer(.changed, place, UInt64(found.count), while: goesOn)
+      }
       guard number < found.count else { return }
       if hold(try reader!.picture(number, of: found, isLast: isLast)) { return }
     }

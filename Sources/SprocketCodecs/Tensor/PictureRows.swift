@@ -1,0 +1,218 @@
+internal import SprocketCore
+
+/// Makes whole pictures of bytes, RGB or BGR, from planes of 8 bits whose chroma is halved across: 4:2:0 and
+/// 4:2:2, of any matrix and range, with chroma in the middle or beside the left pixel.
+///
+/// Numbers have 16 bits, 5 of them behind the point, and are rounded once: at most one level from
+/// `RegionPacker`, which computes in floating point. Formulas as in `TensorColor`; chroma between two samples
+/// is weighted by its distance from them. One instance serves one thread.
+struct PictureRows {
+  private let width: Int
+  private let height: Int
+  private let isHalfHeight: Bool
+  private let isCentered: Bool
+  private let redFirst: Bool
+  private let gains: RowGains
+  private var red: RowOfChannel
+  private var green: RowOfChannel
+  private var blue: RowOfChannel
+  /// A row of luma, whose last pixel stands twice where the width is odd.
+  private var luma: [UInt8]
+
+  /// `nil` for other pictures.
+  init?(_ plan: TensorPlan) {
+    let (format, settings) = (plan.format, plan.settings)
+    guard plan.isPlainPicture, let image = format.image, !image.isDeep,
+      settings.usedChannels != .gray, settings.usedOrder == .nhwc,
+      format.color.chromaSite != .topLeft, settings.filter != .lanczos,
+      image.subsampling == .yuv420 || image.subsampling == .yuv422
+    else { return nil }
+    (width, height) = (format.width, format.height)
+    isHalfHeight = image.subsampling == .yuv420
+    isCentered = format.color.chromaSite == .center
+    redFirst = settings.usedChannels == .rgb
+    gains = RowGains(
+      TensorColor.weights(settings.matrix, format.color.matrix),
+      isFull: format.color.range == .full)
+    let columns = (width + 1) / 2
+    (red, green, blue) = (RowOfChannel(columns), RowOfChannel(columns), RowOfChannel(columns))
+    luma = Array(repeating: 0, count: 2 * columns)
+  }
+
+  /// Fills the first bytes of `bytes` with the picture.
+  mutating func pack(_ image: borrowing ImageView, into bytes: inout MutableSpan<UInt8>) {
+    for row in 0..<height {
+      let near = isHalfHeight ? row / 2 : row
+      // A row of luma lies a quarter of a row of chroma from the nearer one.
+      let other = min(max(near + (row % 2 == 0 ? -1 : 1), 0), image[plane: 1].rows - 1)
+      let far = isHalfHeight ? other : near
+      makeTerms(
+        image[plane: 1][row: near], image[plane: 1][row: far], image[plane: 2][row: near],
+        image[plane: 2][row: far], gains, &red.halves, &green.halves, &blue.halves)
+      repeatLast(image[plane: 0][row: row], into: &luma)
+      red.make(luma, gains, isCentered: isCentered)
+      green.make(luma, gains, isCentered: isCentered)
+      blue.make(luma, gains, isCentered: isCentered)
+      var target = bytes._mutatingExtracting(3 * width * row..<3 * width * (row + 1))
+      if redFirst {
+        interleave(red.bytes, green.bytes, blue.bytes, into: &target)
+      } else {
+        interleave(blue.bytes, green.bytes, red.bytes, into: &target)
+      }
+    }
+  }
+}
+
+/// One channel of a row.
+private struct RowOfChannel {
+  /// What chroma adds, with 5 bits behind the point: at the columns of chroma, and one more on either side.
+  var halves: [Int16]
+  /// The same at the columns of luma.
+  private var terms: [Int16]
+  private(set) var bytes: [UInt8]
+
+  init(_ columns: Int) {
+    halves = Array(repeating: 0, count: columns + 2)
+    terms = Array(repeating: 0, count: 2 * columns)
+    bytes = Array(repeating: 0, count: 2 * columns)
+  }
+
+  mutating func make(_ luma: [UInt8], _ gains: RowGains, isCentered: Bool) {
+    if isCentered { spreadFromMiddle(halves, into: &terms) } else { spread(halves, into: &terms) }
+    add(luma, terms, gains, into: &bytes)
+  }
+}
+
+/// Factors of luma and chroma.
+private struct RowGains {
+  /// Luma that is black.
+  let zero: Int16
+  /// With 14 bits behind the point.
+  let luma: Int16
+  /// With 13 bits behind the point.
+  let redV: Int16
+  let greenU: Int16
+  let greenV: Int16
+  let blueU: Int16
+
+  init(_ weights: (red: Double, blue: Double), isFull: Bool) {
+    let (red, blue) = weights
+    let green = 1 - red - blue
+    func gain(_ factor: Double) -> Int16 {
+      Int16((factor * (isFull ? 1 : 255.0 / 224) * 8192).rounded())
+    }
+    zero = isFull ? 0 : 16
+    luma = Int16(((isFull ? 1 : 255.0 / 219) * 16384).rounded())
+    redV = gain(2 * (1 - red))
+    greenU = gain(-2 * blue * (1 - blue) / green)
+    greenV = gain(-2 * red * (1 - red) / green)
+    blueU = gain(2 * (1 - blue))
+  }
+}
+
+/// The upper half of a product: one instruction for sixteen numbers.
+@inline(__always)
+private func product(_ a: Int16, _ b: Int16) -> Int16 {
+  Int16(truncatingIfNeeded: (Int32(a) &* Int32(b)) &>> 16)
+}
+
+/// Chroma of a row of luma, three parts of the nearer row and one of the other, times the gains.
+@inline(never)
+private func makeTerms(
+  _ uNear: Span<UInt8>, _ uFar: Span<UInt8>, _ vNear: Span<UInt8>, _ vFar: Span<UInt8>,
+  _ gains: RowGains, _ red: inout [Int16], _ green: inout [Int16], _ blue: inout [Int16]
+) {
+  let count = uNear.count
+  var redTerms = red.mutableSpan
+  var greenTerms = green.mutableSpan
+  var blueTerms = blue.mutableSpan
+  precondition(
+    uFar.count == count && vNear.count == count && vFar.count == count
+      && redTerms.count == count + 2 && greenTerms.count == count + 2
+      && blueTerms.count == count + 2)
+  for k in 0..<count {
+    let u = (3 &* Int16(uNear[k]) &+ Int16(uFar[k]) &- 512) &<< 6
+    let v = (3 &* Int16(vNear[k]) &+ Int16(vFar[k]) &- 512) &<< 6
+    redTerms[k &+ 1] = product(v, gains.redV)
+    greenTerms[k &+ 1] = product(u, gains.greenU) &+ product(v, gains.greenV)
+    blueTerms[k &+ 1] = product(u, gains.blueU)
+  }
+  // Beyond the edges chroma goes on as it is there.
+  for index in [0, count + 1] {
+    let edge = min(max(index, 1), count)
+    (redTerms[index], greenTerms[index], blueTerms[index]) = (
+      redTerms[edge], greenTerms[edge], blueTerms[edge]
+    )
+  }
+}
+
+/// Chroma beside the left of two pixels, at both.
+@inline(never)
+private func spread(_ halves: [Int16], into terms: inout [Int16]) {
+  let count = halves.count - 2
+  let (own, next) = (
+    halves.span.extracting(1..<count + 1), halves.span.extracting(2..<count + 2)
+  )
+  var target = terms.mutableSpan
+  precondition(target.count == 2 * count)
+  for k in 0..<count {
+    let (a, b) = unsafe (own[unchecked: k], next[unchecked: k])
+    unsafe target[unchecked: 2 &* k] = a
+    unsafe target[unchecked: 2 &* k &+ 1] = (a &+ b &+ 1) &>> 1
+  }
+}
+
+/// Chroma in the middle of two pixels, at both.
+@inline(never)
+private func spreadFromMiddle(_ halves: [Int16], into terms: inout [Int16]) {
+  let count = halves.count - 2
+  let (before, own, next) = (
+    halves.span.extracting(0..<count), halves.span.extracting(1..<count + 1),
+    halves.span.extracting(2..<count + 2)
+  )
+  var target = terms.mutableSpan
+  precondition(target.count == 2 * count)
+  for k in 0..<count {
+    let (a, b, c) = unsafe (before[unchecked: k], own[unchecked: k], next[unchecked: k])
+    unsafe target[unchecked: 2 &* k] = b &+ (a &- b &+ 2) &>> 2
+    unsafe target[unchecked: 2 &* k &+ 1] = b &+ (c &- b &+ 2) &>> 2
+  }
+}
+
+/// A channel of a row. 17 rounds the sum, and makes up for the two products, which are cut off.
+@inline(never)
+private func add(
+  _ luma: [UInt8], _ terms: [Int16], _ gains: RowGains, into bytes: inout [UInt8]
+) {
+  let (luma, terms) = (luma.span, terms.span)
+  var target = bytes.mutableSpan
+  precondition(luma.count == target.count && terms.count == target.count)
+  for x in 0..<target.count {
+    let level = product((Int16(luma[x]) &- gains.zero) &<< 7, gains.luma) &+ 17 &+ terms[x]
+    target[x] = UInt8(truncatingIfNeeded: min(max(level &>> 5, 0), 255))
+  }
+}
+
+/// Fills `luma` with a row, and with its last pixel once more where there is room.
+@inline(never)
+private func repeatLast(_ row: Span<UInt8>, into luma: inout [UInt8]) {
+  var target = luma.mutableSpan
+  precondition(row.count > 0 && row.count <= target.count)
+  for x in 0..<row.count { target[x] = row[x] }
+  for x in row.count..<target.count { target[x] = row[row.count - 1] }
+}
+
+/// Three rows, as far as `target` has room for pixels.
+@inline(never)
+private func interleave(
+  _ first: [UInt8], _ second: [UInt8], _ third: [UInt8], into target: inout MutableSpan<UInt8>
+) {
+  let (first, second, third) = (first.span, second.span, third.span)
+  let count = target.count / 3
+  precondition(first.count >= count && second.count >= count && third.count >= count)
+  for x in 0..<count {
+    unsafe target[unchecked: 3 &* x] = first[unchecked: x]
+    unsafe target[unchecked: 3 &* x &+ 1] = second[unchecked: x]
+    unsafe target[unchecked: 3 &* x &+ 2] = third[unchecked: x]
+  }
+}
