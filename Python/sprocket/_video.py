@@ -421,9 +421,8 @@ class Video(_Sequence):
     def _wait(self, run: Run[Frame], deadline: Optional[float]) -> None:
         """Waits for a packet of either socket."""
         limit = None if deadline is None else max(0, deadline - time.monotonic())
-        ready, _, _ = select.select([self._asks.fileno(), run.fileno()], [], [], limit)
-        if not ready:
-            raise Timeout(f"no frame of {self!r} came within {self._timeout:g} s")
+        if not _is_readable(limit, self._asks, run):
+            raise Timeout(f"nothing came of {self!r} within {self._timeout:g} s")
 
     # Requests
 
@@ -440,7 +439,7 @@ class Video(_Sequence):
 
     def _receive(self) -> Optional[Tuple[int, memoryview]]:
         """Takes in all answers that are there, up to one that has times, which is returned."""
-        while select.select([self._asks], [], [], 0)[0]:
+        while _is_readable(0, self._asks):
             try:
                 packet = memoryview(self._asks.recv(_LONGEST))
             except OSError:
@@ -474,7 +473,7 @@ class Video(_Sequence):
         return Error(f"{self!r} cannot be read any further")
 
     def _asked_times(self) -> npt.NDArray[np.int64]:
-        self._used()
+        run = self._used()
         self._kept.clear()
         self._course = None
         self._ask(_TIMES)
@@ -482,14 +481,24 @@ class Video(_Sequence):
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         total = None
         while total is None or sum(map(len, parts)) < total:
-            limit = None if deadline is None else max(0, deadline - time.monotonic())
-            if not select.select([self._asks], [], [], limit)[0]:
-                raise Timeout(f"the index of {self!r} was not read within {self._timeout:g} s")
             answer = self._receive()
             if answer is not None:
                 total = answer[0]
                 parts.append(np.frombuffer(answer[1][8:], np.int64))
+            elif run._has_frame():
+                # It belongs to an earlier request. The program goes on to this one when it has room.
+                run._rest.popleft()
+            else:
+                self._wait(run, deadline)
         return np.concatenate(parts)
+
+
+def _is_readable(seconds: Optional[float], *sockets: Any) -> bool:
+    """Whether one of them has something, or has ended; waits so long for it, without end for `None`."""
+    poll = select.poll()
+    for each in sockets:
+        poll.register(each, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 def _numbered(frame: Frame, number: int, damaged: int) -> Frame:

@@ -178,7 +178,7 @@ struct Demuxer: ~Copyable {
     return true
   }
 
-  /// How to find a packet.
+  /// A way to find a packet.
   enum Way { case time, position }
 
   /// Goes near a packet by what was read of it; false if the file cannot. Where that led to is not known.

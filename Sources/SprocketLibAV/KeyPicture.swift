@@ -2,7 +2,7 @@ internal import CSprocketLibAV
 
 /// Whether decoding may begin at a packet that its file calls a key.
 ///
-/// With intra refresh, H.264 marks pictures from which a decoder recovers only many pictures later. These
+/// H.264 with intra refresh marks pictures from which a decoder recovers only many pictures later. These
 /// have slices that refer to other pictures: types as in ITU-T H.264, tables 7-1 and 7-6.
 func isWholeKey(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>)
   -> Bool
@@ -30,7 +30,7 @@ func isWholeKey(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutab
   return true
 }
 
-/// Where the next unit of H.264 begins: behind its length, or behind a start code (`lengthBytes` 0).
+/// Returns where the next unit of H.264 begins: behind its length, or behind a start code (`lengthBytes` 0).
 private func nextUnit(in bytes: Span<UInt8>, from at: inout Int, lengthBytes: Int) -> Int? {
   guard lengthBytes > 0 else {
     while at + 3 < bytes.count {

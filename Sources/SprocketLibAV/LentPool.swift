@@ -16,7 +16,7 @@ struct Shell: ~Copyable {
   var isTimeMade = false
   var isCorrupt = false
   var isKeyframe = false
-  /// Of the packet in its file.
+  /// Place of the packet in its file.
   var place = 0
   /// The frame's memory is the shell's own, for converted frames, and is kept when it comes back.
   var ownsMemory = false

@@ -2,11 +2,11 @@ internal import CSprocketLibAV
 
 // Pictures by number.
 
-/// Where a reader is in its file.
+/// The position of a reader in its file.
 struct ReadingPlace {
   /// All packets so far, while they are recorded; `nil` where nobody needs them.
   var recorded: [PictureIndex.Packet]?
-  /// Of the packet that is read next, from the start of the file.
+  /// Place of the packet that is read next, from the start of the file.
   var next = 0
   /// Place of a packet that was read, and not handed to the decoder yet.
   var held: Int?
@@ -190,7 +190,7 @@ extension MediaReader {
   private mutating func go(to wanted: Int, of index: PictureIndex) throws(MediaError) -> Bool {
     decoder?.flush()
     (place.shown, place.held, place.isDrained) = (nil, nil, false)
-    // Where a seek led to is known by the position of what comes next.
+    // The position of the next packet tells where a seek led to.
     if (place.next...place.next + Self.nearPackets).contains(wanted) {
       return try read(to: wanted)
     }

@@ -11,7 +11,7 @@ struct OpenedMedia: ~Copyable {
   private let isMovie: Bool
   private var packetCount: Int64 = 0
   private var gate = TimeGate()
-  /// Of the packet that was read last, before the gate, in ticks.
+  /// Times of the packet that was read last, before the gate, in ticks.
   private(set) var ownTimes = (pts: SPROCKET_AV_NOPTS_VALUE, dts: SPROCKET_AV_NOPTS_VALUE)
 
   var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }

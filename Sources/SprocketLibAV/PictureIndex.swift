@@ -7,16 +7,16 @@ internal import CSprocketLibAV
 /// pictures that refer to later ones and have times that only grow, fields in packets of their own), all
 /// pictures are decoded once. ``MediaReader/makeIndex(asPackets:)`` makes an index.
 public struct PictureIndex: Sendable {
-  /// What is known of a packet, in the order of the file.
+  /// One packet of the file.
   struct Packet: Sendable {
-    /// In bytes; -1 where the file does not say.
+    /// Position in bytes; -1 if the file does not say.
     let position: Int64
-    /// In bytes.
+    /// Size in bytes.
     let size: Int32
-    /// As the file has them, in ticks of the stream.
+    /// Times as the file has them, in ticks of the stream.
     let pts: Int64
     let dts: Int64
-    /// When its picture is shown, on the file's clock; `nil` if the file gives no time.
+    /// Time at which its picture is shown, on the file's clock; `nil` if the file gives no time.
     let time: Int64?
     /// Decoding may begin here.
     var isKey: Bool
@@ -42,14 +42,14 @@ public struct PictureIndex: Sendable {
   }
 
   let packets: [Packet]
-  /// By number, the place of the packet; -1 for a picture that cannot be decoded.
+  /// Places of the packets, by number; -1 for a picture that cannot be decoded.
   private let places: [Int32]
-  /// By the packet's place, the number; -1 where none is shown.
+  /// Numbers of the pictures, by the packet's place; -1 if none is shown.
   private let numbers: [Int32]
   /// Places of the packets from which decoding may begin.
   private let keys: [Int32]
-  /// By number, on the file's clock, in nanoseconds: what ``LentMedia/timeNanoseconds`` is when the file is
-  /// read from its start.
+  /// Times by number, in nanoseconds on the file's clock: what ``LentMedia/timeNanoseconds`` is when the file
+  /// is read from its start.
   public let times: [Int64]
   /// All pictures were decoded to find their order.
   public let isDecoded: Bool
@@ -75,7 +75,7 @@ public struct PictureIndex: Sendable {
       && zip(places, other.places).allSatisfy { $0 == $1 || $0 < 0 || $1 < 0 }
   }
 
-  /// How many pictures there are.
+  /// Number of pictures.
   public var count: Int { places.count }
 
   /// The packet of a picture; `nil` if it cannot be decoded.
@@ -133,7 +133,7 @@ extension PictureIndex {
     let isForward = zip(decoded, decoded.dropFirst()).allSatisfy { $0 <= $1 }
     // Pictures that refer to later ones, and times that only grow: these are times of decoding.
     let isDecodeTime = unsafe sorted == shown && parameters.video_delay > 0
-    // Where a film was cut out of another, decoders leave out the pictures before its first key.
+    // Decoders leave out pictures before the first key, as in a film that was cut out of another one.
     let isWhole = packets.first?.isKey == true && sorted.first == shown.first
     // VP8 has packets without a picture, and MPEG-4 some with two.
     let isPlain = codec != AV_CODEC_ID_VP8 && codec != AV_CODEC_ID_MPEG4

@@ -32,7 +32,7 @@ package final class ShareReaders {
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
   private var slots = ShareSlots()
-  /// What became of each frame so far.
+  /// Counts of all frames so far, by fate.
   package private(set) var totals = FateTotals(repeating: 0)
   /// Whether readers that leave it to the share take every frame.
   private var takesEvery = false

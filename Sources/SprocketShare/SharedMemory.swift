@@ -87,7 +87,7 @@ package final class SharedMemory {
     unsafe word(at: 72).pointee.store(UInt64(state.rawValue), ordering: .releasing)
   }
 
-  /// What has become of each frame since the sink began, by `Fate`.
+  /// Stores the counts of all frames since the sink began.
   package func set(_ totals: FateTotals) {
     for fate in totals.indices {
       unsafe word(at: 80 + 8 * fate).pointee.store(totals[fate], ordering: .releasing)

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -185,6 +186,14 @@ def test_a_film_says_what_it_is(film):
         video[150]
     with package.Video(film("b.mp4")) as video, pytest.raises(IndexError, match="150 frames"):
         video[1 << 64]
+
+
+def test_the_index_is_asked_for_while_a_loop_is_ahead(film):
+    with package.Video(film("ffv1.mkv"), image="gray", timeout=LIMIT) as video:
+        assert [video[number].number for number in (70, 71, 72)] == [70, 71, 72]
+        # All memory for frames is filled meanwhile.
+        time.sleep(0.5)
+        assert len(video) == 150 and video[3].number == 3
 
 
 def test_films_that_are_no_file(film, tmp_path):

@@ -65,9 +65,9 @@ struct PictureRows {
 
 /// One channel of a row.
 private struct RowOfChannel {
-  /// What chroma adds, with 5 bits behind the point: at the columns of chroma, and one more on either side.
+  /// Terms that chroma adds, with 5 bits behind the point: at its columns, and one more on either side.
   var halves: [Int16]
-  /// The same at the columns of luma.
+  /// These terms at the columns of luma.
   private var terms: [Int16]
   private(set) var bytes: [UInt8]
 
@@ -87,9 +87,9 @@ private struct RowOfChannel {
 private struct RowGains {
   /// Luma that is black.
   let zero: Int16
-  /// With 14 bits behind the point.
+  /// Has 14 bits behind the point.
   let luma: Int16
-  /// With 13 bits behind the point.
+  /// These have 13 bits behind the point.
   let redV: Int16
   let greenU: Int16
   let greenV: Int16
@@ -137,7 +137,7 @@ private func makeTerms(
     greenTerms[k &+ 1] = product(u, gains.greenU) &+ product(v, gains.greenV)
     blueTerms[k &+ 1] = product(u, gains.blueU)
   }
-  // Beyond the edges chroma goes on as it is there.
+  // Chroma goes on beyond the edges as it is there.
   for index in [0, count + 1] {
     let edge = min(max(index, 1), count)
     (redTerms[index], greenTerms[index], blueTerms[index]) = (

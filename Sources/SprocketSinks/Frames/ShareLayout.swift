@@ -5,7 +5,7 @@ internal import SprocketShare
 
 /// Where things lie in a slot of shared memory, and the text that tells readers. `docs/share.md` has both.
 struct ShareLayout {
-  /// From a frame's header to what became of all frames before it: 12 counts.
+  /// Offset from a frame's header to the counts of all frames before it.
   static let totalsOffset = FrameHeader.byteCount
 
   let plan: TensorPlan

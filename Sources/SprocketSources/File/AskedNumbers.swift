@@ -7,7 +7,7 @@ internal import SprocketCore
 /// A request replaces the one before. All calls come from the source's thread.
 @safe
 final class AskedNumbers {
-  /// What was asked for.
+  /// A kind of request.
   enum Request {
     case pictures
     /// How many pictures there are, and their times.

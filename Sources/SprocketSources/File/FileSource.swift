@@ -84,7 +84,7 @@ public final class FileSource: Source {
   var index: PictureIndex?
   /// Pictures that were read one after the other from the start; -1 where that is over.
   var readCount = 0
-  /// Of the picture that was asked for last.
+  /// Number of the picture that was asked for last.
   var lastNumber: Int?
 
   /// Opens nothing yet.
