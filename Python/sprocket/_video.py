@@ -9,6 +9,7 @@ import select
 import socket
 import stat
 import struct
+import threading
 import time
 from collections.abc import Sequence as AbstractSequence
 from types import TracebackType
@@ -18,7 +19,7 @@ from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Opti
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import DamagedFrame, Error, NoSuchItem, Timeout, opened
+from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, Timeout, opened
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import Image, Tensor, pixel_settings
@@ -94,7 +95,9 @@ class Video(_Sequence):
     - `path`: of a film, or its bytes, or an open file.
     - `tensor`, `image`, `stages`, `size`: as `sprocket.run` has them. Stages that need all frames in order,
       as `stabilize`, are refused.
-    - `stream`: of several films in a file the one, as ffprobe counts.
+    - `stream`: of several films in a file the one, as ffprobe counts; by default that which is marked as
+      default, or else the largest.
+    - `upright`: false leaves pictures as they are stored, where the film says how they are turned.
     - `timeout`: seconds that a step waits for its frame, then `Timeout` is raised.
 
     Numbers count all frames of the film from 0, in the order in which they are shown. The picture of a number
@@ -105,23 +108,27 @@ class Video(_Sequence):
     out, and count it in `missed` of the next one.
 
     A program of its own reads the film; it ends with `close`, with the `with` block, and with the `Video`.
-    One thread at a time may use it. It is pickled as what it was made of, and a forked process opens its own.
+    Threads may share it, and take turns; a `Video` for each is faster. It is pickled as what it was made of,
+    and a forked process opens its own.
     """
 
     def __init__(self, path: File, *, stages: Union[str, Sequence[str]] = (), tensor: Optional[Tensor] = None,
-                 image: Optional[Image] = None, stream: Optional[int] = None,
+                 image: Optional[Image] = None, stream: Optional[int] = None, upright: bool = True,
                  timeout: Optional[float] = _PATIENCE) -> None:
         self._recipe = {"stages": stages, "tensor": tensor, "image": image, "stream": stream,
-                        "timeout": timeout}
+                        "upright": upright, "timeout": timeout}
         self._pixels = pixel_settings(tensor, image)
         self._arguments = [word for stage in ([stages] if isinstance(stages, str) else stages)
                            for word in ("--stage", stage)]
+        if upright:
+            self._arguments += ["--stage", "rotate:upright=true"]
         if stream is not None:
             self._arguments += ["--source-set", f"stream={stream}"]
         self._timeout = timeout
         self._file, self._path, self._data = _opened(path)
         self._run: Optional[Run[Frame]] = None
         self._process_id = os.getpid()
+        self._lock = threading.RLock()
         self._is_closed = False
         self._times: Optional[npt.NDArray[np.int64]] = None
         self._id = 0
@@ -170,18 +177,21 @@ class Video(_Sequence):
 
     @property
     def times(self) -> npt.NDArray[np.int64]:
-        """`captured_ns` of every frame, in nanoseconds: the times of the film, which need not begin at 0."""
-        if self._times is None:
-            self._times = self._asked_times()
-            self._times.flags.writeable = False
-        return self._times
+        """`captured_ns` of every frame, in nanoseconds: the times of the film, which need not begin at 0.
+        Some films have times that go back."""
+        with self._turn():
+            if self._times is None:
+                self._times = self._asked_times()
+                self._times.flags.writeable = False
+            return self._times
 
     @property
     def duration(self) -> float:
-        """Seconds from the first frame to the end of the last one, which lasts as long as the one before."""
+        """Seconds from the first frame to the end of the latest one, which lasts as long as frames of this
+        film mostly do (the median)."""
         times = self.times
-        last = times[-1] - times[-2] if len(times) > 1 else 1e9 / self.fps if self.fps else 0
-        return float(times[-1] - times[0] + last) / 1e9
+        last = float(np.median(np.diff(times))) if len(times) > 1 else 1e9 / self.fps if self.fps else 0.0
+        return (float(times.max() - times[0]) + last) / 1e9
 
     @property
     def fps(self) -> float:
@@ -204,8 +214,9 @@ class Video(_Sequence):
         times = self.times
         offset = round(seconds * 1e9)
         if not 0 <= offset < self.duration * 1e9:
-            raise NoSuchItem(f"{self!r} has no frame at {seconds:g} s; it lasts {self.duration:g} s")
-        return self[int(np.searchsorted(times, times[0] + offset, "right")) - 1]
+            raise NoSuchItem(f"{self!r} has no frame at {seconds:.9g} s; it lasts {self.duration:.9g} s")
+        shown = np.maximum.accumulate(times)
+        return self[int(np.searchsorted(shown, times[0] + offset, "right")) - 1]
 
     def batch(self, indices: Iterable[int]) -> Batch:
         """Frames of these numbers in one array, in this order. Each group of pictures is decoded once."""
@@ -294,7 +305,10 @@ class Video(_Sequence):
     @property
     def _known(self) -> Layout:
         """The layout, which comes with the first frame."""
-        run = self._used()
+        with self._turn():
+            return self._layout_of(self._used())
+
+    def _layout_of(self, run: Run[Frame]) -> Layout:
         if run.layout is None:
             for frame in self._frames(itertools.count()):
                 self._kept[frame.number] = frame
@@ -303,7 +317,17 @@ class Video(_Sequence):
             raise DamagedFrame(f"{self!r} has no frame that can be decoded")
         return run.layout
 
+    def _turn(self) -> threading.RLock:
+        """The lock of the threads that share this video; a forked process has one of its own."""
+        if os.getpid() != self._process_id:
+            self._lock = threading.RLock()
+        return self._lock
+
     def _one(self, number: int) -> Frame:
+        with self._turn():
+            return self._found(number)
+
+    def _found(self, number: int) -> Frame:
         self._used()
         kept = self._kept.pop(number, None)
         if kept is not None:
@@ -374,12 +398,13 @@ class Video(_Sequence):
         first = next(numbers) if count is None else 0
         base = 0
         while count is None or place < count:
-            run = self._used()
-            if request != self._id or request == 0:
-                request, base = self._ask(kind, *words(place)), place
-            frame = self._next(run, place - base)
-            if frame is None and self._end == (self._begin or 0) + place - base:
-                return
+            with self._turn():
+                run = self._used()
+                if request != self._id or request == 0:
+                    request, base = self._ask(kind, *words(place)), place
+                frame = self._next(run, place - base)
+                if frame is None and self._end == (self._begin or 0) + place - base:
+                    return
             number = first + place if count is None else numbers[place]
             place += 1
             if frame is None:
@@ -536,6 +561,8 @@ def _made(path: File, recipe: Dict[str, Any]) -> Video:
 def _opened(path: File) -> Tuple[Optional[int], str, Any]:
     """A descriptor for what has no path, the path, and what returns all bytes."""
     if isinstance(path, (str, os.PathLike)):
+        if str(path).startswith("file:") and not os.path.exists(path):
+            raise NoSuchFile(f"there is no file {path}; give the path alone, without file:")
         with opened(path) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise Error(f"{os.fspath(path)} is no file that can be read twice; read it with sprocket.run")

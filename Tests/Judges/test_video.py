@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -186,6 +187,34 @@ def test_a_film_says_what_it_is(film):
         video[150]
     with package.Video(film("b.mp4")) as video, pytest.raises(IndexError, match="150 frames"):
         video[1 << 64]
+
+
+def test_threads_share_a_film(film):
+    numbers = [5, 120, 33, 99, 64, 34, 7, 149, 0, 140] * 4
+    with package.Video(film("b.mp4"), image="gray", timeout=LIMIT) as video, ThreadPoolExecutor(4) as pool:
+        expected = {number: video[number].image.copy() for number in set(numbers)}
+        loops = [pool.submit(lambda: [frame.number for frame in video[10:40]]) for _ in range(2)]
+        for number, frame in zip(numbers, pool.map(video.__getitem__, numbers)):
+            assert frame.number == number
+            np.testing.assert_array_equal(frame.image, expected[number])
+        assert all(loop.result() == list(range(10, 40)) for loop in loops)
+
+
+def test_pictures_are_upright(film, tmp_path):
+    turned = tmp_path / "turned.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", film("b.mp4"), "-c", "copy", "-metadata:s:v:0",
+                    "rotate=90", turned], check=True, timeout=LIMIT)
+    expected = cv2.VideoCapture(str(turned)).read()[1]
+    with package.Video(turned, image="bgr") as video, package.Video(turned, upright=False) as stored:
+        assert video[0].image.shape == expected.shape == (160, 120, 3)
+        assert np.abs(video[0].image.astype(int) - expected).mean() < 8
+        assert (video.width, video.height) == (120, 160) and stored[0].image.shape == (120, 160, 3)
+
+
+def test_times_that_go_back_are_found():
+    with package.Video(clip("generic/box.mp4"), tensor=(32, 32)) as video:
+        assert video.duration == pytest.approx(15.2, abs=0.02)
+        assert video.at((video.times.max() - video.times[0]) / 1e9).number >= 453
 
 
 def test_the_index_is_asked_for_while_a_loop_is_ahead(film):
