@@ -27,11 +27,11 @@ def devices() -> List[Dict[str, Any]]:
     return found
 
 
-def export(source: Union[Path, Sequence[Path]], to: Path, **options: Any) -> None:
+def export(source: Union[Path, Sequence[Path]], target: Path, /, **options: Any) -> None:
     """Converts a movie, a dump or pictures, as `sprocket export` does: `scale="640x480"`, `from_=10`,
     `codec="h264"`, `overwrite=True`. Returns when the file is complete."""
     sources = [source] if isinstance(source, (str, os.PathLike)) else source
-    _output(["export", *option_arguments(options), *[os.fspath(path) for path in [*sources, to]]])
+    _output(["export", *option_arguments(options), *[os.fspath(path) for path in [*sources, target]]])
 
 
 def _output(arguments: Sequence[str]) -> str:

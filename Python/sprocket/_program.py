@@ -23,7 +23,7 @@ _LONGEST_ERROR = 1 << 16
 # NumPy's and PyTorch's names of what a share calls otherwise.
 _TYPES = {"uint8": "u8", "float16": "f16", "float32": "f32", "bfloat16": "bf16"}
 # Options whose numbers are seconds.
-_DURATIONS = frozenset(["--duration", "--from", "--keep", "--pre-roll"])
+_DURATIONS = frozenset(["--duration", "--from", "--keep", "--pre-roll", "--to"])
 
 Size = Union[str, int, Tuple[int, int]]
 Tensor = Union[Size, Mapping[str, Any]]
