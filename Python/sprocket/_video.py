@@ -50,31 +50,57 @@ _BACKWARDS = 256 << 20
 _MOST_BACKWARDS = 64
 
 
-class VideoPart(_Sequence):
-    """Frames of some numbers of a `Video`, which are read when they are asked for; made by `video[10:100:5]`
-    and `video[[3, 1, 4]]`."""
+class _Numbered(_Sequence):
+    """Frames of a video that are found by their places among `numbers`."""
 
-    def __init__(self, video: Video, numbers: Sequence[int]) -> None:
-        self._video = video
-        self.numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __repr__(self) -> str:
-        return f"<sprocket.VideoPart of {len(self)} frames of {self._video!r}>"
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Numbers of the frames in the film."""
+        raise NotImplementedError
 
     @overload
     def __getitem__(self, index: int) -> Frame: ...
     @overload
     def __getitem__(self, index: Union[slice, Iterable[int]]) -> VideoPart: ...
     def __getitem__(self, index: Union[int, slice, Iterable[int]]) -> Union[Frame, VideoPart]:
-        if isinstance(index, slice):
-            return VideoPart(self._video, self.numbers[index])
         given: Any = index
-        if _is_list(given):
-            return VideoPart(self._video, [self.numbers[place] for place in _places(given, len(self))])
-        return self._video[self.numbers[_place(given, len(self))]]
+        if isinstance(index, slice):
+            return self._part_of(self.numbers[index])
+        if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
+            return self._part_of([self.numbers[place] for place in _places(given, len(self))])
+        return self._single(_number(given))
+
+    def _part_of(self, numbers: Sequence[int]) -> VideoPart:
+        raise NotImplementedError
+
+    def _single(self, number: int) -> Frame:
+        raise NotImplementedError
+
+
+class VideoPart(_Numbered):
+    """Frames of some numbers of a `Video`, which are read when they are asked for; made by `video[10:100:5]`
+    and `video[[3, 1, 4]]`."""
+
+    def __init__(self, video: Video, numbers: Sequence[int]) -> None:
+        self._video = video
+        self._numbers = numbers
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Numbers of the frames in the film."""
+        return self._numbers
+
+    def _part_of(self, numbers: Sequence[int]) -> VideoPart:
+        return VideoPart(self._video, numbers)
+
+    def _single(self, number: int) -> Frame:
+        return self._video[self.numbers[_place(number, len(self))]]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __repr__(self) -> str:
+        return f"<sprocket.VideoPart of {len(self)} frames of {self._video!r}>"
 
     def __iter__(self) -> Iterator[Frame]:
         return self._video._frames(self.numbers)
@@ -84,7 +110,7 @@ class VideoPart(_Sequence):
         return self._video.batch(self.numbers)
 
 
-class Video(_Sequence):
+class Video(_Numbered):
     """The frames of a film by number: `video[0]`, `video[-1]`, `video[10:100:5]`, `video[[3, 1, 4]]`.
 
         video = sprocket.Video("clip.mp4")
@@ -154,17 +180,15 @@ class Video(_Sequence):
     def __repr__(self) -> str:
         return f"<sprocket.Video {self._path or 'of bytes'}{', closed' if self._is_closed else ''}>"
 
-    @overload
-    def __getitem__(self, index: int) -> Frame: ...
-    @overload
-    def __getitem__(self, index: Union[slice, Iterable[int]]) -> VideoPart: ...
-    def __getitem__(self, index: Union[int, slice, Iterable[int]]) -> Union[Frame, VideoPart]:
-        if isinstance(index, slice):
-            return VideoPart(self, range(len(self))[index])
-        given: Any = index
-        if _is_list(given):
-            return VideoPart(self, _places(given, len(self)))
-        number = _number(index)
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Numbers of all frames."""
+        return range(len(self))
+
+    def _part_of(self, numbers: Sequence[int]) -> VideoPart:
+        return VideoPart(self, numbers)
+
+    def _single(self, number: int) -> Frame:
         if not 0 <= number < _MOST_FRAMES or self._times is not None:
             number = _place(number, len(self))
         return self._one(number)
@@ -537,10 +561,6 @@ def _number(index: Any) -> int:
     if isinstance(index, (bool, np.bool_)):
         raise TypeError("a frame has a number; for a mask write video[np.flatnonzero(mask)]")
     return operator.index(index)
-
-
-def _is_list(index: Any) -> bool:
-    return isinstance(index, Iterable) and not isinstance(index, (str, bytes))
 
 
 def _place(index: int, count: int) -> int:

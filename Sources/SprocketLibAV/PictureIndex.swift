@@ -87,8 +87,8 @@ public struct PictureIndex: Sendable {
     return Int(numbers[place])
   }
 
-  /// The packet from which to decode for a picture: the last key before it whose own picture is not shown
-  /// later. A picture that is shown before its key refers to pictures before it.
+  /// Returns the packet at which decoding of a picture begins: the last key packet before it that is not
+  /// shown later. A picture that is shown before its key refers to earlier pictures.
   func key(for number: Int, at place: Int) -> Int {
     var index = firstKey(after: place)
     while index > 0 {

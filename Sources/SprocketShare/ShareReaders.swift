@@ -106,7 +106,7 @@ package final class ShareReaders {
     (self.layout, takesEvery) = (layout, every)
   }
 
-  /// Counts frames whose fate is known. `delivered` is counted by `notify`.
+  /// Adds frames to the count of their fate. `notify` counts those that are delivered.
   package func count(_ fate: Fate, _ frames: Int = 1) {
     totals[Int(fate.rawValue)] += UInt64(frames)
     memory?.set(totals)

@@ -29,7 +29,7 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
   }
 }
 
-/// Pictures whose chroma is halved, of every matrix, range and place of chroma, in fixed point.
+/// Compares the fixed-point conversion of 4:2:0 and 4:2:2 with the definition, for every matrix and range.
 @Test func aPictureInFixedPointIsAtMostOneLevelOff() throws {
   var random = TestRandom(seed: 5)
   var (count, exact) = (0, 0)

@@ -1,7 +1,7 @@
 internal import SprocketCore
 
-/// Makes whole pictures of bytes, RGB or BGR, from planes of 8 bits whose chroma is halved across: 4:2:0 and
-/// 4:2:2, of any matrix and range, with chroma in the middle or beside the left pixel.
+/// Converts whole pictures from 8-bit 4:2:0 and 4:2:2 to RGB or BGR bytes. It accepts any matrix and range,
+/// and chroma at the center or at the left.
 ///
 /// Numbers have 16 bits, 5 of them behind the point, and are rounded once: at most one level from
 /// `RegionPacker`, which computes in floating point. Formulas as in `TensorColor`; chroma between two samples
@@ -16,7 +16,7 @@ struct PictureRows {
   private var red: RowOfChannel
   private var green: RowOfChannel
   private var blue: RowOfChannel
-  /// A row of luma, whose last pixel stands twice where the width is odd.
+  /// A row of luma. If the width is odd, the last pixel is repeated.
   private var luma: [UInt8]
 
   /// `nil` for other pictures.

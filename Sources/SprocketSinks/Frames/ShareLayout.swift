@@ -53,7 +53,7 @@ struct ShareLayout {
       && batch == other.batch
   }
 
-  /// As JSON, without `shared` and `totals`, which `ShareReaders` adds.
+  /// Returns the layout as JSON, without `shared` and `totals`: `ShareReaders` adds these.
   func text(_ setup: SinkSetup, every: Bool) -> [UInt8] {
     let settings = plan.settings
     let isPlanar = settings.usedOrder == .nchw

@@ -40,7 +40,7 @@ extension FileSource {
         if let format, format.hasFieldImages, !header.isFieldPair, header.height < format.height {
           (frame.isCorrupt, frame.format) = (true, nil)
         }
-        // A packet that cannot be unpacked, in a file whose others can.
+        // The file's other packets can be unpacked, and this one cannot.
         if frame.format == nil, format != nil { frame.isCorrupt = true }
       } else {
         frame.isCorrupt = true
