@@ -45,7 +45,7 @@ def sprocket(path, jumps):
         return video
     first, video = timed(opened)
     chosen = numbers(len(video), jumps)
-    found = jumped(chosen, lambda number: video[number].image, video._run.pid)
+    found = jumped(chosen, lambda number: video[number].image, video.pid)
     count = len(video)
     return {"first": first, "second": timed(opened)[0], **found,
             "loop": timed(lambda: sum(1 for _ in video))[0],

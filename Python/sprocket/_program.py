@@ -99,8 +99,6 @@ class Child:
     """The program while it runs. It ends when this process does, however that ends."""
 
     def __init__(self, arguments: Sequence[str], descriptors: Sequence[int]) -> None:
-        self._output: IO[bytes] = tempfile.TemporaryFile()
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
         path = shutil.which(program())
         if path is None:
             raise ProgramNotFound(f"{program()} cannot be started; install it again, or set the environment "
@@ -110,11 +108,20 @@ class Child:
         # The kernel sends SIGTERM when the thread that started the program ends; so the thread is one that
         # stays.
         guard = shutil.which("setpriv")
+        self._output: IO[bytes] = tempfile.TemporaryFile()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        # What the program has written, after its end.
+        self._written: Optional[Tuple[str, str]] = None
         if guard is not None:
             command = [guard, "--pdeathsig", "TERM", *command]
-        self._process: subprocess.Popen[bytes] = _starter().submit(
-            subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._errors,
-            pass_fds=descriptors).result()
+        try:
+            self._process: subprocess.Popen[bytes] = _starter().submit(
+                subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=self._output,
+                stderr=self._errors, pass_fds=descriptors, start_new_session=True).result()
+        except BaseException:
+            self._output.close()
+            self._errors.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -124,9 +131,12 @@ class Child:
         """The exit code, negative where a signal ended the program; `None` if it runs on for so many
         seconds. Without a limit it is waited for."""
         try:
-            return self._process.wait(limit)
+            code = self._process.wait(limit)
         except subprocess.TimeoutExpired:
             return None
+        if self._written is None:
+            self._written = _read(self._output), _read(self._errors)
+        return code
 
     def end(self) -> int:
         """Asks the program to end, and waits until it has."""
@@ -136,24 +146,29 @@ class Child:
                 self._process.wait(_PATIENCE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-        return self._process.wait()
+        code = self.wait(None)
+        assert code is not None
+        return code
 
     @property
     def output(self) -> str:
-        return _read(self._output)
+        """What it has written on standard output; there when it has ended."""
+        return self._written[0] if self._written else ""
 
     def error(self, code: int) -> RunError:
         """What the program said, without its name before it."""
         lines = [line[len(self._prefix):] if line.startswith(self._prefix) else line
-                 for line in _read(self._errors)[-_LONGEST_ERROR:].splitlines() if line.strip()]
+                 for line in (self._written or ("", ""))[1][-_LONGEST_ERROR:].splitlines()
+                 if line.strip()]
         if not lines and code < 0:
             lines = [f"the program was ended by {signal.Signals(-code).name}"]
         return RunError("\n".join(lines) or f"the program ended with exit code {code}", code)
 
 
 def _read(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
+    with file:
+        file.seek(0)
+        return file.read().decode(errors="replace")
 
 
 _thread: Optional[ThreadPoolExecutor] = None

@@ -5,12 +5,10 @@ import io
 import itertools
 import operator
 import os
-import select
-import socket
 import stat
 import struct
 import threading
-import time
+import weakref
 from collections.abc import Sequence as AbstractSequence
 from types import TracebackType
 from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type,
@@ -19,11 +17,11 @@ from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Opti
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, Timeout, opened
+from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, opened
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import Image, Tensor, pixel_settings
-from ._run import Run
+from ._reader import LIST, RANGE, OtherOrder, Reader, Recipe, prepare, reader
 
 if TYPE_CHECKING:
     _Sequence = AbstractSequence[Frame]
@@ -31,15 +29,10 @@ else:
     _Sequence = AbstractSequence
 
 File = Union[str, "os.PathLike[str]", bytes, IO[bytes]]
-# Kinds of requests and of answers, as docs/numbers.md has them.
-_LIST, _RANGE, _TIMES = 1, 2, 3
-_BEGINS, _LOST, _BEYOND, _HAS_TIMES, _CHANGED = 1, 2, 3, 4, 5
 # No film has more.
 _MOST_FRAMES = 1 << 40
 # Most numbers of a request.
 _MOST_NUMBERS = 8192
-# Longest answer, in bytes.
-_LONGEST = 1 << 17
 _WITHOUT_END = (1 << 64) - 1
 # Seconds that a step waits for its frame by default. A film of hours whose pictures have to be decoded to
 # find their order takes minutes. Larger: a disk that hangs is noticed later.
@@ -48,6 +41,9 @@ _PATIENCE = 600.0
 # decoded twice.
 _BACKWARDS = 256 << 20
 _MOST_BACKWARDS = 64
+# Most films of this process that are read at a time; the program of the one that was used least recently is
+# ended for another, and started again when it is used. Larger: more memory, and fewer films are opened twice.
+_MOST_PROGRAMS = 16
 
 
 class _Numbered(_Sequence):
@@ -143,27 +139,24 @@ class Video(_Numbered):
                  timeout: Optional[float] = _PATIENCE) -> None:
         self._recipe = {"stages": stages, "tensor": tensor, "image": image, "stream": stream,
                         "upright": upright, "timeout": timeout}
-        self._pixels = pixel_settings(tensor, image)
-        self._arguments = [word for stage in ([stages] if isinstance(stages, str) else stages)
-                           for word in ("--stage", stage)]
+        arguments = [word for stage in ([stages] if isinstance(stages, str) else stages)
+                     for word in ("--stage", stage)]
         if upright:
-            self._arguments += ["--stage", "rotate:upright=true"]
+            arguments += ["--stage", "rotate:upright=true"]
         if stream is not None:
-            self._arguments += ["--source-set", f"stream={stream}"]
+            arguments += ["--source-set", f"stream={stream}"]
+        self._how = Recipe(tuple(arguments), pixel_settings(tensor, image))
         self._timeout = timeout
         self._file, self._path, self._data = _opened(path)
-        self._run: Optional[Run[Frame]] = None
+        self._reader: Optional[Reader] = None
+        # Counts the programs that have read the film.
+        self._life = 0
         self._process_id = os.getpid()
         self._lock = threading.RLock()
         self._is_closed = False
+        self._used_at = 0
+        self._has_spare = False
         self._times: Optional[npt.NDArray[np.int64]] = None
-        self._id = 0
-        # Of the last request, as places among all frames that the program has sent: its first frame, damaged
-        # ones, and its end if it was for frames beyond that of the film, which has `_count` frames.
-        self._begin: Optional[int] = None
-        self._lost: List[int] = []
-        self._end: Optional[int] = None
-        self._count = 0
         # A loop of single steps forward, and the number that it gives next.
         self._course: Optional[Iterator[Frame]] = None
         self._ahead = -1
@@ -205,7 +198,10 @@ class Video(_Numbered):
         Some films have times that go back."""
         with self._turn():
             if self._times is None:
-                self._times = self._asked_times()
+                reader = self._used()
+                self._kept.clear()
+                self._course = None
+                self._times = reader.times()
                 self._times.flags.writeable = False
             return self._times
 
@@ -216,6 +212,12 @@ class Video(_Numbered):
         times = self.times
         last = float(np.median(np.diff(times))) if len(times) > 1 else 1e9 / self.fps if self.fps else 0.0
         return (float(times.max() - times[0]) + last) / 1e9
+
+    @property
+    def pid(self) -> int:
+        """The process that reads the film; it changes with the program."""
+        with self._turn():
+            return self._used().run.pid
 
     @property
     def fps(self) -> float:
@@ -283,46 +285,41 @@ class Video(_Numbered):
             raise Error(f"{self!r} was closed, and cannot be pickled")
         return _made, (self._path if self._file is None else self._data(), self._recipe)
 
-    def _start(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def _start(self) -> Reader:
+        path = self._path if self._file is None else f"/proc/self/fd/{self._file}"
         try:
-            descriptors = [theirs.fileno()]
-            path = self._path
-            if self._file is not None:
-                descriptors.append(self._file)
-                path = f"/proc/self/fd/{self._file}"
-            self._run = Run[Frame](
-                ["--source", f"file:{path}", "--source-set", f"asked={theirs.fileno()}", *self._arguments],
-                self._pixels, every=True, batches=False, timeout=self._timeout, descriptors=descriptors)
+            found = reader(self._how, path, self._file, repr(self), self._timeout)
         except BaseException:
-            self._is_closed = True
-            ours.close()
-            if self._file is not None:
-                os.close(self._file)
+            if self._life == 0:
+                self._is_closed = True
+                if self._file is not None:
+                    os.close(self._file)
             raise
-        finally:
-            theirs.close()
-        self._asks = ours
+        self._reader = found
         self._process_id = os.getpid()
         # Loops that are under way ask again.
-        self._id += 1
+        self._life += 1
+        _running.add(self)
+        _end_others(self)
+        return found
 
     def _stop(self) -> None:
         self._kept.clear()
         self._course = None
         self._last = -2
-        self._asks.close()
-        if self._run is not None:
-            self._run.close()
+        _running.discard(self)
+        found, self._reader = self._reader, None
+        if found is not None:
+            found.close()
 
-    def _used(self) -> Run[Frame]:
-        """The run, which a forked process starts anew."""
-        if self._is_closed or self._run is None:
+    def _used(self) -> Reader:
+        """The program, which a forked process starts anew."""
+        if self._is_closed:
             raise Error(f"{self!r} was closed; open another")
-        if os.getpid() != self._process_id or self._run._is_closed:
+        self._used_at = next(_clock)
+        if self._reader is not None and (os.getpid() != self._process_id or self._reader.is_closed):
             self._stop()
-            self._start()
-        return self._run
+        return self._reader or self._start()
 
     # Frames
 
@@ -330,16 +327,16 @@ class Video(_Numbered):
     def _known(self) -> Layout:
         """The layout, which comes with the first frame."""
         with self._turn():
-            return self._layout_of(self._used())
-
-    def _layout_of(self, run: Run[Frame]) -> Layout:
-        if run.layout is None:
-            for frame in self._frames(itertools.count()):
-                self._kept[frame.number] = frame
-                break
-        if run.layout is None:
-            raise DamagedFrame(f"{self!r} has no frame that can be decoded")
-        return run.layout
+            reader = self._used()
+            # The first frame alone is the cheapest; where it is damaged, the next one that is not.
+            for numbers in [iter([0]), itertools.count()]:
+                if reader.layout is None:
+                    for frame in self._frames(numbers):
+                        self._kept[frame.number] = frame
+                        break
+            if reader.layout is None:
+                raise DamagedFrame(f"{self!r} has no frame that can be decoded")
+            return reader.layout
 
     def _turn(self) -> threading.RLock:
         """The lock of the threads that share this video; a forked process has one of its own."""
@@ -376,7 +373,7 @@ class Video(_Numbered):
             self._kept[frame.number] = frame
         if is_backwards:
             raise DamagedFrame(f"frame {number} of {self!r} is damaged")
-        raise NoSuchItem(f"{self!r} has {self._count} frames, and none of number {number}")
+        raise NoSuchItem(f"{self!r} has {self._used().count} frames, and none of number {number}")
 
     def _block(self, number: int) -> range:
         """Numbers that are read together in a loop that goes backwards."""
@@ -406,29 +403,35 @@ class Video(_Numbered):
         if isinstance(rest, list):
             for start in range(0, len(rest), _MOST_NUMBERS):
                 part = rest[start:start + _MOST_NUMBERS]
-                yield from self._part(part, _LIST, lambda place, part=part: part[place:], skips)
+                yield from self._part(part, LIST, lambda place, part=part: part[place:], skips)
         elif isinstance(rest, range):
-            yield from self._part(rest, _RANGE, lambda place: (
+            yield from self._part(rest, RANGE, lambda place: (
                 (rest[place] if place < len(rest) else 0), rest.step, len(rest) - place), skips)
         else:
             first = next(rest)
-            yield from self._part(itertools.count(first), _RANGE,
+            yield from self._part(itertools.count(first), RANGE,
                                   lambda place: (first + place, 1, _WITHOUT_END), skips)
 
     def _part(self, numbers: Any, kind: int, words: Any, skips: bool) -> Iterator[Frame]:
         """Frames of one request. `words(place)` is the request from its place on."""
-        place, missed, request = 0, 0, 0
+        place, missed, request, base = 0, 0, (0, 0), 0
         count = None if isinstance(numbers, itertools.count) else len(numbers)
         first = next(numbers) if count is None else 0
-        base = 0
         while count is None or place < count:
             with self._turn():
-                run = self._used()
-                if request != self._id or request == 0:
-                    request, base = self._ask(kind, *words(place)), place
-                frame = self._next(run, place - base)
-                if frame is None and self._end == (self._begin or 0) + place - base:
+                reader = self._used()
+                if request != (self._life, reader.id):
+                    request, base = (self._life, reader.ask(kind, *words(place))), place
+                try:
+                    frame = reader.next(place - base)
+                except OtherOrder:
+                    self._times = None
+                    raise
+                if frame is None and reader.end == (reader.begin or 0) + place - base:
                     return
+                if not self._has_spare:
+                    self._has_spare = True
+                    prepare(self._how)
             number = first + place if count is None else numbers[place]
             place += 1
             if frame is None:
@@ -439,122 +442,29 @@ class Video(_Numbered):
             yield _numbered(frame, number, missed)
             missed = 0
 
-    def _next(self, run: Run[Frame], place: int) -> Optional[Frame]:
-        """The frame of a place in the request; `None` if it is damaged, or if the film has no such number,
-        which sets `_end`."""
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        while True:
-            self._receive()
-            if self._begin is not None:
-                run._least_sequence = self._begin
-                if self._begin + place in self._lost:
-                    self._lost.remove(self._begin + place)
-                    return None
-                if self._end is not None and self._begin + place >= self._end:
-                    return None
-            if run._has_frame():
-                # All that is to be known of a frame is sent before it.
-                self._receive()
-                sequence, begin = run._rest[0].sequence, self._begin
-                if begin is None or sequence < begin:
-                    # It belongs to an earlier request. The program goes on to this one when it has room.
-                    run._rest.popleft()
-                elif sequence == begin + place:
-                    return next(run)
-                elif begin + place not in self._lost:
-                    # A stage has dropped it.
-                    return None
-                continue
-            self._wait(run, deadline)
-
-    def _wait(self, run: Run[Frame], deadline: Optional[float]) -> None:
-        """Waits for a packet of either socket."""
-        limit = None if deadline is None else max(0, deadline - time.monotonic())
-        if not _is_readable(limit, self._asks, run):
-            raise Timeout(f"nothing came of {self!r} within {self._timeout:g} s")
-
-    # Requests
-
-    def _ask(self, kind: int, *words: int) -> int:
-        self._id += 1
-        self._begin, self._end = None, None
-        self._lost.clear()
-        layout = "<QQqqQ" if kind == _RANGE else f"<QQ{len(words)}Q"
-        try:
-            self._asks.send(struct.pack(layout, kind, self._id, *words), socket.MSG_NOSIGNAL)
-        except OSError:
-            raise self._gone() from None
-        return self._id
-
-    def _receive(self) -> Optional[Tuple[int, memoryview]]:
-        """Takes in all answers that are there, up to one that has times, which is returned."""
-        while _is_readable(0, self._asks):
-            try:
-                packet = memoryview(self._asks.recv(_LONGEST))
-            except OSError:
-                raise self._gone() from None
-            if len(packet) < 32:
-                raise self._gone()
-            kind, request, value, count = struct.unpack_from("<QQQQ", packet)
-            if kind == _CHANGED:
-                self._times = None
-                raise Error(f"the pictures of {self!r} have another order than their times tell; it has "
-                            f"{count}, and numbers before this error may have meant others: ask again")
-            if request != self._id:
-                continue
-            if kind == _BEGINS:
-                self._begin = value
-            elif kind == _LOST:
-                self._lost.append(value)
-            elif kind == _BEYOND:
-                self._end, self._count = value, count
-            elif kind == _HAS_TIMES:
-                return value, packet[24:]
-        return None
-
-    def _gone(self) -> Exception:
-        """Why the program ended."""
-        try:
-            for _ in self._used():
-                pass
-        except Error as error:
-            return error
-        return Error(f"{self!r} cannot be read any further")
-
-    def _asked_times(self) -> npt.NDArray[np.int64]:
-        run = self._used()
-        self._kept.clear()
-        self._course = None
-        self._ask(_TIMES)
-        parts: List[npt.NDArray[np.int64]] = []
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        total = None
-        while total is None or sum(map(len, parts)) < total:
-            answer = self._receive()
-            if answer is not None:
-                total = answer[0]
-                parts.append(np.frombuffer(answer[1][8:], np.int64))
-            elif run._has_frame():
-                # It belongs to an earlier request. The program goes on to this one when it has room.
-                run._rest.popleft()
-            else:
-                self._wait(run, deadline)
-        return np.concatenate(parts)
-
-
-def _is_readable(seconds: Optional[float], *sockets: Any) -> bool:
-    """Whether one of them has something, or has ended; waits so long for it, without end for `None`."""
-    poll = select.poll()
-    for each in sockets:
-        poll.register(each, select.POLLIN)
-    return bool(poll.poll(None if seconds is None else seconds * 1000))
-
 
 def _numbered(frame: Frame, number: int, damaged: int) -> Frame:
     """The frame with its number in the film, and the damaged ones before it."""
     header = bytearray(frame._header)
     struct.pack_into("<QQ", header, 24, number, number)
     return Frame(frame.layout, bytes(header), frame.tensor, {"corrupt": damaged} if damaged else {})
+
+
+_running: weakref.WeakSet[Video] = weakref.WeakSet()
+_clock = itertools.count(1)
+
+
+def _end_others(video: Video) -> None:
+    """Ends programs of other films, least recently used first, where there are too many."""
+    for other in sorted(_running, key=lambda other: other._used_at):
+        if len(_running) <= _MOST_PROGRAMS:
+            return
+        # One that another thread uses goes on.
+        if other is not video and other._lock.acquire(blocking=False):
+            try:
+                other._stop()
+            finally:
+                other._lock.release()
 
 
 def _number(index: Any) -> int:

@@ -17,25 +17,27 @@ struct Demuxer: ~Copyable {
     var isVideo: Bool { if case .video = self { true } else { false } }
   }
 
-  /// Opens a file and finds its video or sound. Nothing but that file is opened, whatever it says.
+  /// Opens a file and finds its video or sound. Nothing but that file is opened, whatever it says. For
+  /// `readsAhead` see ``OpenedMedia``.
   ///
   /// The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
   init(
-    _ path: String, _ wanted: Media = .video(stream: nil),
+    _ path: String, _ wanted: Media = .video(stream: nil), readsAhead: Bool = true,
     isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    let file = try Self.open(path, wanted, isInterrupted)
+    let file = try Self.open(path, wanted, readsAhead: readsAhead, isInterrupted)
     unsafe stream = unsafe try Self.find(wanted, in: file)
     media = file
     (self.wanted, self.isInterrupted) = (wanted, isInterrupted)
   }
 
   private static func open(
-    _ path: String, _ wanted: Media, _ isInterrupted: @escaping @Sendable () -> Bool
+    _ path: String, _ wanted: Media, readsAhead: Bool = true,
+    _ isInterrupted: @escaping @Sendable () -> Bool
   ) throws(MediaError) -> OpenedMedia {
     try OpenedMedia(
       path, wanted.isVideo ? .pictures : .sound, limit: MediaLimits.allocation,
-      isInterrupted: isInterrupted)
+      readsAhead: readsAhead, isInterrupted: isInterrupted)
   }
 
   private static func find(
@@ -119,6 +121,8 @@ struct Demuxer: ~Copyable {
   /// Bytes of the file, when it was opened.
   var byteCount: Int64 { media.byteCount }
   var isStream: Bool { media.isStream }
+  /// See ``OpenedMedia``.
+  var hasReadAhead: Bool { media.hasReadAhead }
   func missingByteCount() -> Int64 { media.missingByteCount() }
   /// Throws if a stop was requested.
   func checkInterruption() throws(MediaError) { try media.checkInterruption() }
@@ -276,16 +280,6 @@ struct Demuxer: ~Copyable {
     guard ticks != SPROCKET_AV_NOPTS_VALUE else { return nil }
     return unsafe nanoseconds(ticks, of: stream.pointee.time_base)
   }
-}
-
-/// Whether a stream is moving pictures; a cover is not.
-func isPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
-  unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
-    && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
-}
-
-func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
-  unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
 }
 
 /// Returns the value of a stream's tag; `nil` if the stream has no such tag.

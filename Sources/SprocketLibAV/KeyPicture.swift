@@ -13,12 +13,7 @@ func isWholeKey(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutab
   }
   let bytes = unsafe Span(
     _unsafeStart: UnsafePointer(data), count: Int(packet.pointee.size))
-  var lengthBytes = 0
-  if let extra = unsafe parameters.extradata, unsafe parameters.extradata_size > 4,
-    unsafe extra[0] == 1
-  {
-    lengthBytes = unsafe Int(extra[4] & 3) + 1
-  }
+  let lengthBytes = unsafe bytesOfLength(parameters)
   var at = 0
   while let unit = nextUnit(in: bytes, from: &at, lengthBytes: lengthBytes) {
     switch bytes[unit] & 31 {
@@ -30,7 +25,39 @@ func isWholeKey(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutab
   return true
 }
 
-/// Returns where the next unit of H.264 begins: behind its length, or behind a start code (`lengthBytes` 0).
+/// Whether all pictures behind a packet in its file are shown after its picture, and need nothing before it:
+/// a refresh of H.264 (ITU-T H.264, table 7-1), or one of H.265 without leading pictures (ITU-T H.265, table
+/// 7-1). False for other codecs.
+func beginsAnew(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>)
+  -> Bool
+{
+  let parameters = unsafe stream.pointee.codecpar.pointee
+  guard let data = unsafe packet.pointee.data else { return false }
+  let bytes = unsafe Span(
+    _unsafeStart: UnsafePointer(data), count: Int(packet.pointee.size))
+  let lengthBytes = unsafe bytesOfLength(parameters)
+  let isH264 = unsafe parameters.codec_id == AV_CODEC_ID_H264
+  guard unsafe isH264 || parameters.codec_id == AV_CODEC_ID_HEVC else { return false }
+  var at = 0
+  while let unit = nextUnit(in: bytes, from: &at, lengthBytes: lengthBytes) {
+    let kind = isH264 ? bytes[unit] & 31 : bytes[unit] >> 1 & 63
+    if isH264 ? 1...5 ~= kind : kind < 32 { return kind == (isH264 ? 5 : 20) }
+  }
+  return false
+}
+
+/// Bytes of the length before each unit, as the configuration record of the codec has it (ISO/IEC 14496-15);
+/// 0 where units have start codes.
+private func bytesOfLength(_ parameters: AVCodecParameters) -> Int {
+  let at = unsafe parameters.codec_id == AV_CODEC_ID_HEVC ? 21 : 4
+  guard let extra = unsafe parameters.extradata, unsafe Int(parameters.extradata_size) > at,
+    unsafe extra[0] == 1
+  else { return 0 }
+  return unsafe Int(extra[at] & 3) + 1
+}
+
+/// Returns where the next unit of H.264 or H.265 begins: behind its length, or behind a start code
+/// (`lengthBytes` 0).
 private func nextUnit(in bytes: Span<UInt8>, from at: inout Int, lengthBytes: Int) -> Int? {
   guard lengthBytes > 0 else {
     while at + 3 < bytes.count {

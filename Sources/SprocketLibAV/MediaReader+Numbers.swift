@@ -68,6 +68,24 @@ extension MediaReader {
       isCounted: isMPEG4 || Set(known).count < known.count)
   }
 
+  /// The first picture, alone and without threads that wait for later ones; `nil` where the packet does not
+  /// tell that its picture is shown first, or that it is whole. Call it once, before anything is read.
+  public mutating func firstPicture() throws(MediaError) -> DecodedFrame? {
+    guard unsafe try readPacket(into: scratch.packet),
+      unsafe scratch.packet.pointee.flags & (AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_CORRUPT) == 0,
+      unsafe beginsAnew(scratch.packet, of: demuxer.stream)
+    else { return nil }
+    try prepareToDecode()
+    let path = demuxer.path
+    guard unsafe try decoder!.send(scratch.packet, place: 0, path: path),
+      unsafe try decoder!.send(nil, place: 0, path: path),
+      unsafe decoder!.receive(into: scratch.frame) == .frame,
+      unsafe scratch.frame.pointee.interlaced_frame == 0,
+      case .frame(let frame) = try decodedFrame(), !frame.isCorrupt
+    else { return nil }
+    return frame
+  }
+
   /// The packet of a number, for files whose pictures are packets; `nil` where it cannot be read.
   public mutating func packet(_ number: Int, of index: PictureIndex) throws(MediaError)
     -> EncodedPacket?

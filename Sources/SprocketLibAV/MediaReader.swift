@@ -47,11 +47,15 @@ public struct MediaReader: ~Copyable {
   /// else the largest. `rate` is that of a stream without times, and 25 where it is `nil`. `threadCount` is
   /// the decoder's, 0 for as many as there are processors. When `isInterrupted` says so, this and all else
   /// throws ``MediaError/Code/interrupted`` at the next opportunity.
+  ///
+  /// If `readsAhead` is false, and the file's header tells what its pictures are (``hasReadAhead``), nothing
+  /// is decoded to know them, and the reader has ``firstPicture()`` alone.
   public init(
     path: String, stream: Int? = nil, rate: MediaRational? = nil, threadCount: Int = 0,
-    isInterrupted: @escaping @Sendable () -> Bool = { false }
+    readsAhead: Bool = true, isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    let demuxer = try Demuxer(path, .video(stream: stream), isInterrupted: isInterrupted)
+    let demuxer = try Demuxer(
+      path, .video(stream: stream), readsAhead: readsAhead, isInterrupted: isInterrupted)
     let info = MediaInfo(demuxer)
     guard Int64(info.width) * Int64(info.height) <= MediaLimits.pixels else {
       throw MediaError(
@@ -88,6 +92,9 @@ public struct MediaReader: ~Copyable {
 
   /// What the file's clock did, where its times are not those that come out of here: sentences for a user.
   public var timeNotes: [String] { demuxer.timeNotes }
+
+  /// The file was read as far as its pictures are known.
+  public var hasReadAhead: Bool { demuxer.hasReadAhead }
 
   /// Bytes of the file.
   public var byteCount: Int64 { demuxer.byteCount }

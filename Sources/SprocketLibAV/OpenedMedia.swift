@@ -11,6 +11,8 @@ struct OpenedMedia: ~Copyable {
   private let isMovie: Bool
   private var packetCount: Int64 = 0
   private var gate = TimeGate()
+  /// Streams are known from packets, not from the file's header alone.
+  let hasReadAhead: Bool
   /// Times of the packet that was read last, before the gate, in ticks.
   private(set) var ownTimes = (pts: SPROCKET_AV_NOPTS_VALUE, dts: SPROCKET_AV_NOPTS_VALUE)
 
@@ -25,11 +27,12 @@ struct OpenedMedia: ~Copyable {
   func checkInterruption() throws(MediaError) { try input.checkInterruption() }
 
   /// Opens a file. Nothing but that file is opened, whatever it says. From then on the library allocates at
-  /// most `limit` bytes in one piece, if that is given.
+  /// most `limit` bytes in one piece, if that is given. If `readsAhead` is false, and the file's header tells
+  /// what its pictures are, no packet is read: pixel format, order of pictures and fields are not known then.
   ///
   /// The corresponding C functions are `av_max_alloc`, `avformat_open_input` and `avformat_find_stream_info`.
   init(
-    _ path: String, _ taken: InputFormats.Taken, limit: Int? = nil,
+    _ path: String, _ taken: InputFormats.Taken, limit: Int? = nil, readsAhead: Bool = true,
     isInterrupted: @escaping @Sendable () -> Bool
   ) throws(MediaError) {
     func failure(_ code: MediaError.Code, _ operation: String, _ status: Int32) -> MediaError {
@@ -55,17 +58,34 @@ struct OpenedMedia: ~Copyable {
         isMovie ? input.isStream ? .needsSeeking : .unfinished : .notMedia, "avformat_open_input",
         status)
     }
-    status = unsafe Self.findStreams(owner.pointer)
+    let hasReadAhead = unsafe readsAhead || !Self.tellsPictures(owner.pointer)
+    if hasReadAhead { status = unsafe Self.findStreams(owner.pointer) }
     guard status >= 0, !isInterrupted() else {
       throw failure(.notMedia, "avformat_find_stream_info", status)
     }
     self.input = input
+    self.hasReadAhead = hasReadAhead
     self.isMovie = isMovie
     unsafe self.owner = unsafe owner
   }
 
   func failure(_ code: MediaError.Code, _ operation: String, _ status: Int32) -> MediaError {
     MediaError(code: code, operation: operation, status: status, path: path)
+  }
+
+  /// Whether the header tells codec, size and rate of all pictures.
+  private static func tellsPictures(_ opened: UnsafeMutablePointer<AVFormatContext>) -> Bool {
+    let name = unsafe String(cString: opened.pointee.iformat.pointee.name)
+    guard name.hasPrefix("mov,") || name.hasPrefix("matroska") else { return false }
+    return unsafe (0..<Int(opened.pointee.nb_streams)).allSatisfy { index in
+      guard let stream = unsafe opened.pointee.streams[index], unsafe isPictures(stream) else {
+        return true
+      }
+      let parameters = unsafe stream.pointee.codecpar.pointee
+      return unsafe [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
+        && parameters.width > 0 && parameters.height > 0 && stream.pointee.avg_frame_rate.num > 0
+        && stream.pointee.avg_frame_rate.den > 0
+    }
   }
 
   /// Reads as far as needed to know the streams, with the limit on pictures that ``Decoder`` has.
@@ -230,4 +250,14 @@ struct OpenedMedia: ~Copyable {
     if Int128(time) == own { return ticks }
     return rescaled(time, AVRational(num: 1, den: 1_000_000_000), to: base)
   }
+}
+
+/// Whether a stream is moving pictures; a cover is not.
+func isPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+  unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+    && stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+}
+
+func isSound(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+  unsafe stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
 }

@@ -137,14 +137,16 @@ package final class ShareReaders {
   /// The first slot after `slot` that no reader holds; `nil` if readers hold all.
   package func freeSlot(behind slot: Int) -> Int? {
     let held = heldSlots
-    for step in 1...SharedMemory.slotCount {
-      let candidate = (slot + step) % SharedMemory.slotCount
+    for step in 1...slotCount {
+      let candidate = (slot + step) % slotCount
       if held & 1 << UInt64(candidate) == 0 { return candidate }
     }
     return nil
   }
 
-  package var freeSlotCount: Int { SharedMemory.slotCount - heldSlots.nonzeroBitCount }
+  private var slotCount: Int { memory?.slotCount ?? SharedMemory.mostSlots }
+
+  package var freeSlotCount: Int { slotCount - heldSlots.nonzeroBitCount }
 
   /// A bit for each slot that a reader holds.
   private var heldSlots: UInt64 { readers.reduce(UInt64(0)) { $0 | $1.held } }
@@ -152,13 +154,13 @@ package final class ShareReaders {
   /// Slots that readers of every frame may hold together where frames do not wait for them, and each of them
   /// holds more than one. Larger: these readers may pause for longer, and readers of the latest frames have
   /// less time before a frame is overwritten.
-  private static let mostHeld = SharedMemory.slotCount / 2
+  private var mostHeld: Int { slotCount / 2 }
 
   /// Sends a notice of the slot to the readers; one slot stays free. If `waits` is false (frames do not wait
   /// for readers), a reader of every frame that holds its part of `mostHeld` gets no notice.
   package func notify(slot: Int, ticket: UInt64, frames: Int, waits: Bool) {
     count(.delivered, frames)
-    let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
+    let most = waits ? slotCount : max(1, mostHeld / max(everyCount, 1))
     let free = freeSlotCount
     slots.fill(slot: slot, ticket: ticket, waiting: waits ? frames : 0)
     let notice = ShareNotice(
@@ -170,7 +172,7 @@ package final class ShareReaders {
       if takesEvery {
         let held = readers[index].held.nonzeroBitCount
         // One that holds none may exceed `mostHeld`: others that are stuck must not keep it from all frames.
-        let reserve = waits || held == 0 ? 1 : SharedMemory.slotCount - Self.mostHeld
+        let reserve = waits || held == 0 ? 1 : slotCount - mostHeld
         if free <= reserve || held >= most { continue }
       }
       let result = unsafe withUnsafeBytes(of: notice.words) {

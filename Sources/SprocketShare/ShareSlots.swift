@@ -21,7 +21,7 @@ struct ShareSlots {
   /// `ticket`.
   mutating func held(_ held: UInt64, acknowledgedTo ticket: UInt64) -> UInt64 {
     var rest = held
-    for slot in 0..<SharedMemory.slotCount
+    for slot in 0..<SharedMemory.mostSlots
     where held & 1 << UInt64(slot) != 0 && tickets[slot] <= ticket {
       rest &= ~(1 << UInt64(slot))
       unacknowledgedCount -= waiting[slot]

@@ -13,7 +13,8 @@ internal import Synchronization
 /// that acquires, so that no write to the slot moves before it; setting the second releases.
 @safe
 package final class SharedMemory {
-  package static let slotCount = 8
+  /// Most slots, a bit of a word each.
+  package static let mostSlots = 8
   /// Bytes before the first slot.
   static let headerBytes = 4096
   /// Bytes at a slot's start.
@@ -30,16 +31,20 @@ package final class SharedMemory {
   /// What readers are sent.
   let descriptor: Int32
   package let slotBytes: Int
+  package let slotCount: Int
   private let base: UnsafeMutableRawPointer
-  package var byteCount: Int { Self.byteCount(slotBytes: slotBytes) }
+  package var byteCount: Int { Self.byteCount(slotBytes: slotBytes, slotCount: slotCount) }
 
-  package static func byteCount(slotBytes: Int) -> Int { headerBytes + slotCount * slotBytes }
+  package static func byteCount(slotBytes: Int, slotCount: Int) -> Int {
+    headerBytes + slotCount * slotBytes
+  }
 
-  /// `slotBytes` is a multiple of 4096. Throws where there is no memory. The corresponding C functions are
-  /// `memfd_create`, `fallocate`, `mmap`, `fcntl` and `open`.
-  package init(slotBytes: Int) throws(RunError) {
+  /// `slotBytes` is a multiple of 4096, and `slotCount` 2 to ``mostSlots``. Throws where there is no memory.
+  /// The corresponding C functions are `memfd_create`, `fallocate`, `mmap`, `fcntl` and `open`.
+  package init(slotBytes: Int, slotCount: Int) throws(RunError) {
     precondition(slotBytes > 0 && slotBytes % 4096 == 0, "slots are whole pages")
-    let size = Self.byteCount(slotBytes: slotBytes)
+    precondition(2...Self.mostSlots ~= slotCount, "two slots at least")
+    let size = Self.byteCount(slotBytes: slotBytes, slotCount: slotCount)
     let writable = unsafe sprocket_make_memory("sprocket-frames", Int64(size))
     guard writable >= 0 else { throw Self.failure(size, -writable) }
     defer { close(writable) }
@@ -58,10 +63,10 @@ package final class SharedMemory {
     }
     unsafe base = unsafe mapped
     descriptor = readable
-    self.slotBytes = slotBytes
+    (self.slotBytes, self.slotCount) = (slotBytes, slotCount)
     unsafe base.storeBytes(of: Self.magic, as: UInt64.self)
     unsafe base.storeBytes(of: 1, toByteOffset: 8, as: UInt32.self)
-    unsafe base.storeBytes(of: UInt32(Self.slotCount), toByteOffset: 12, as: UInt32.self)
+    unsafe base.storeBytes(of: UInt32(slotCount), toByteOffset: 12, as: UInt32.self)
     unsafe base.storeBytes(of: UInt64(slotBytes), toByteOffset: 16, as: UInt64.self)
     unsafe base.storeBytes(of: UInt64(Self.headerBytes), toByteOffset: 24, as: UInt64.self)
     set(.writing)
@@ -96,7 +101,7 @@ package final class SharedMemory {
   }
 
   private func offset(ofSlot index: Int) -> Int {
-    precondition(index >= 0 && index < Self.slotCount)
+    precondition(index >= 0 && index < slotCount)
     return Self.headerBytes + index * slotBytes
   }
 

@@ -12,6 +12,8 @@ struct ShareLayout {
   let reports: [ReportLayout]
   /// Frames in a slot.
   let batch: Int
+  /// Slots of the memory.
+  let slots: Int
   /// Offset of each report from the frame's header.
   let reportOffsets: [Int]
   /// From one frame's header to the next.
@@ -20,10 +22,10 @@ struct ShareLayout {
   let payloadAt: Int
   let slotBytes: Int
 
-  init(_ plan: TensorPlan, reports: [ReportLayout], batch: Int) {
+  init(_ plan: TensorPlan, reports: [ReportLayout], batch: Int, slots: Int) {
     self.plan = plan
     self.reports = reports
-    self.batch = batch
+    (self.batch, self.slots) = (batch, slots)
     var next = Self.totalsOffset + MemoryLayout<FateTotals>.size
     reportOffsets = reports.map { report in
       defer { next += (report.byteCount + 7) & ~7 }
@@ -33,6 +35,9 @@ struct ShareLayout {
     payloadAt = SharedMemory.slotHeaderBytes + batch * frameStride
     slotBytes = (payloadAt + batch * plan.byteCount + 4095) & ~4095
   }
+
+  /// Bytes of the memory.
+  var byteCount: Int { SharedMemory.byteCount(slotBytes: slotBytes, slotCount: slots) }
 
   func headerRange(frame index: Int) -> Range<Int> {
     let start = SharedMemory.slotHeaderBytes + index * frameStride
@@ -67,8 +72,7 @@ struct ShareLayout {
       ("source", quoted(setup.source.name)), ("live", "\(setup.isLive)"),
       ("clock", quoted("\(setup.source.clock)")), ("epoch", "\(setup.epoch)"),
       ("rate", "\(format.rate.framesPerSecond)"),
-      ("memory_bytes", "\(SharedMemory.byteCount(slotBytes: slotBytes))"),
-      ("slots", "\(SharedMemory.slotCount)"),
+      ("memory_bytes", "\(byteCount)"), ("slots", "\(slots)"),
       ("slots_at", "4096"), ("slot_bytes", "\(slotBytes)"),
       ("frames_at", "\(SharedMemory.slotHeaderBytes)"), ("frame_stride", "\(frameStride)"),
       ("totals_at", "\(Self.totalsOffset)"),

@@ -11,6 +11,8 @@ public struct ShareSettings: KindSettings {
   public var take: FrameTaking?
   /// Frames in a slot.
   public var batch = 1
+  /// Slots of the memory.
+  public var slots = 8
   /// How long frames wait for a first reader, and how long a reader may hold frames and acknowledge none.
   public var patience = Duration.seconds(60)
 
@@ -29,6 +31,9 @@ public struct ShareSettings: KindSettings {
           "take", \.take,
           "every frame or the latest; auto: every one where frames can wait, as those of files"),
         Setting("batch", \.batch, range: 1...256, unit: "frames", "that are handed on together"),
+        Setting(
+          "slots", \.slots, range: 2...8,
+          "places for frames in the memory: fewer take less memory, and readers have less time"),
         Setting(
           "patience", \.patience,
           "how long frames wait for a first reader, and a reader may hold frames"),

@@ -19,7 +19,7 @@ public final class ShareSink: Sink {
   private var layout: ShareLayout?
   private var packer: TensorPacker?
   private var header = FrameHeader()
-  private var slot = SharedMemory.slotCount - 1
+  private var slot = 0
   private var ticket: UInt64 = 0
   /// Frames in the slot that is being filled.
   private var filled = 0
@@ -69,8 +69,9 @@ public final class ShareSink: Sink {
     let plan = try TensorPlan(settings.usedTensor, for: setup.format)
     try setup.reads(plan.parts)
     setup.takesLatest = !takesEvery
-    let new = ShareLayout(plan, reports: setup.reports, batch: settings.batch)
-    setup.ownBytes = SharedMemory.byteCount(slotBytes: new.slotBytes)
+    let new = ShareLayout(
+      plan, reports: setup.reports, batch: settings.batch, slots: settings.slots)
+    setup.ownBytes = new.byteCount
     let text = new.text(setup, every: takesEvery)
     guard new.isSame(as: layout) else {
       next = (new, text, takesEvery, waits)
@@ -87,14 +88,14 @@ public final class ShareSink: Sink {
     guard let (new, text, takesEvery, waits) = next.take() else { return }
     given?.use()
     try publishBatch()
-    if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
+    if isGated, memory != nil { try waitForSlots(free: settings.slots) }
     readers.withdraw()
     memory = nil
-    let memory = try SharedMemory(slotBytes: new.slotBytes)
+    let memory = try SharedMemory(slotBytes: new.slotBytes, slotCount: new.slots)
     readers.publish(text, memory, every: takesEvery, waits: waits)
     (self.memory, layout, isGated) = (memory, new, waits)
     let packer = TensorPacker(new.plan)
-    for slot in 0..<SharedMemory.slotCount {
+    for slot in 0..<settings.slots {
       for frame in 0..<settings.batch {
         memory.write(slot: slot, new.payloadRange(frame: frame)) { packer.pad(&$0) }
       }
@@ -103,7 +104,7 @@ public final class ShareSink: Sink {
     header.layout = FrameLayoutCode(new.plan)
     header.payloadBytes = new.plan.byteCount
     header.pictureFromTensor = new.plan.pictureFromTensor(region: 0)
-    slot = SharedMemory.slotCount - 1
+    slot = settings.slots - 1
   }
 
   public func account(_ lost: LostFrame) throws(RunError) {
@@ -163,7 +164,7 @@ public final class ShareSink: Sink {
     guard !hasFailed else { return }
     try orFail { () throws(RunError) in
       try publishBatch()
-      if isGated { try waitForSlots(free: SharedMemory.slotCount) }
+      if isGated { try waitForSlots(free: settings.slots) }
     }
     let lost = readers.unacknowledgedCount
     guard lost == 0 else {

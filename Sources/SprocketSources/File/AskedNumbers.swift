@@ -10,6 +10,8 @@ final class AskedNumbers {
   /// A kind of request.
   enum Request {
     case pictures
+    /// The file is that of ``path``.
+    case file
     /// How many pictures there are, and their times.
     case times
   }
@@ -18,12 +20,13 @@ final class AskedNumbers {
     static let list: UInt64 = 1
     static let range: UInt64 = 2
     static let times: UInt64 = 3
+    static let file: UInt64 = 4
   }
 
   /// Kinds of answers.
   enum Answer: UInt64 {
     case begins = 1
-    case lost, beyond, times, changed
+    case lost, beyond, times, changed, opened
   }
 
   /// Most numbers of a request. Larger: more memory for a buffer, fewer requests.
@@ -42,6 +45,10 @@ final class AskedNumbers {
   private(set) var isGone = false {
     didSet { if isGone { forget() } }
   }
+  /// The file that was asked for last.
+  private(set) var path = ""
+  /// Nothing but a file was asked for so far.
+  private(set) var isNew = true
 
   init(descriptor: Int32) throws(RunError) {
     var kind: Int32 = 0
@@ -94,6 +101,7 @@ final class AskedNumbers {
     }
     forget()
     id = buffer[1]
+    isNew = isNew && buffer[0] == Kind.file
     switch buffer[0] {
     case Kind.list:
       list = buffer[2..<words]
@@ -104,11 +112,20 @@ final class AskedNumbers {
       )
       return .pictures
     case Kind.times: return .times
+    case Kind.file:
+      let bytes = unsafe buffer.withUnsafeBytes { bytes in
+        unsafe bytes[16..<count].prefix { $0 != 0 }.map { $0 }
+      }
+      path = String(decoding: bytes, as: UTF8.self)
+      return .file
     default:
       isGone = true
       return nil
     }
   }
+
+  /// The other program has sent what it may not send now.
+  func refuse() { isGone = true }
 
   func answer(_ answer: Answer, _ place: UInt64, _ count: UInt64 = 0, while goesOn: () -> Bool) {
     send([answer.rawValue, id, place, count], while: goesOn)

@@ -11,8 +11,40 @@ extension FileSource {
     guard !isReal, settings.from == .zero else {
       throw RunError(.usage, "asked takes pictures by number: leave out pace and from")
     }
-    if path == "-" { throw RunError(.usage, "asked needs a file that can be read twice") }
-    asked = try AskedNumbers(descriptor: Int32(settings.asked))
+    let asked = try AskedNumbers(descriptor: Int32(settings.asked))
+    if path == "-" {
+      // The first film costs the time that this takes, if nobody waits here for a later one.
+      _ = LibAV.missing
+      while path == "-" {
+        guard goesOn(), !asked.isGone else { throw nobodyAsks }
+        switch asked.receive(timeout: Self.tick) {
+        case nil: continue
+        case .file: path = asked.path
+        default: asked.refuse()
+        }
+      }
+    }
+    self.asked = asked
+  }
+
+  /// Nanoseconds between two looks at whether the source is to stop. Larger: fewer wake-ups, a later end.
+  private static let tick: Int64 = 50_000_000
+
+  /// Reads the first picture where that is needed to know the file; else waits for the first request, and
+  /// reads what it asks for.
+  func readFirst(_ asked: AskedNumbers) throws(MediaError) {
+    asked.answer(.opened, 0, while: goesOn)
+    guard reader?.hasReadAhead == false else { return try read() }
+    while held == nil, goesOn(), !asked.isGone { try readAsked(asked, timeout: Self.tick) }
+    if held?.format == nil { try openWholly() }
+  }
+
+  /// The other program has gone before it asked for anything.
+  var nobodyAsks: RunError { RunError(.failed, "no picture of \(path) was asked for") }
+
+  /// Opens the file so that all of it can be read.
+  private func openWholly() throws(MediaError) {
+    if reader?.hasReadAhead != true { _ = try openReader() }
   }
 
   /// Makes what was asked for the held frame.
@@ -20,6 +52,7 @@ extension FileSource {
     let isIdle = asked.next == nil
     if let request = asked.receive(timeout: isIdle ? timeout : 0) {
       switch request {
+      case .file: asked.refuse()
       case .pictures: asked.answer(.begins, place, while: goesOn)
       case .times:
         if index == nil { try makeIndex() }
@@ -28,7 +61,10 @@ extension FileSource {
     }
     guard let wanted = asked.next else { return }
     let number = Int(clamping: wanted)
-    if index == nil, number == readCount {
+    if index == nil, number == 0, !asked.hasMore, try readAlone() {
+      // What comes next is read from the start.
+    } else if index == nil, number == readCount {
+      try openWholly()
       try readNext()
     } else {
       if index == nil { try makeIndex() }
@@ -44,6 +80,17 @@ extension FileSource {
 
   private func goesOn() -> Bool { !isInterrupted }
 
+  /// Decodes the first picture and nothing else; false where the file does not allow that, or was read on.
+  private func readAlone() throws(MediaError) -> Bool {
+    if reader == nil { _ = try openReader(readsAhead: false) }
+    guard reader?.hasReadAhead == false else { return false }
+    let first = try reader?.firstPicture()
+    reader = nil
+    guard let first = consume first else { return false }
+    hold(first)
+    return true
+  }
+
   /// Reads on as without requests. The first picture was read by `open`.
   private func readNext() throws(MediaError) {
     if let first = opened.take() {
@@ -56,6 +103,7 @@ extension FileSource {
 
   private func makeIndex() throws(MediaError) {
     dropOpened()
+    try openWholly()
     index = try reader?.makeIndex(asPackets: staysEncoded)
     readCount = -1
   }

@@ -39,7 +39,8 @@ public final class FileSource: Source {
     var format: FrameFormat?
   }
 
-  let path: String
+  /// With `asked`, `-` until it is told.
+  var path: String
   let settings: FileSettings
   /// At real pace: when the file's time 0 was.
   let zero = FileZero()
@@ -47,7 +48,7 @@ public final class FileSource: Source {
   var isSoundTaken = false
   var reader: MediaReader?
   /// Packets are lent as they are, not decoded.
-  private(set) var staysEncoded = false
+  var staysEncoded = false
   var isMJPEG = false
   var format: FrameFormat?
   var rate = FrameRate.unknown
@@ -104,14 +105,14 @@ public final class FileSource: Source {
     try checkAsked()
     let info: MediaInfo
     do throws(MediaError) {
-      info = try openReader()
+      info = try openReader(readsAhead: asked == nil)
       isMJPEG = info.isMJPEG
       staysEncoded = isMJPEG
       rate = info.hasTimes ? FrameRate(info.frameRate) : settings.rate ?? FrameRate(info.frameRate)
       presentation = Presentation(info.display)
       hasOddAngle = info.display.orientation == nil
       if let turn = PictureNames.orientationOfFilm(path) { presentation.orientation = turn }
-      try read()
+      if let asked { try readFirst(asked) } else { try read() }
       if staysEncoded, let held, !held.isCorrupt, !isUnpackable {
         // A JPEG in order, of a kind that libavcodec alone unpacks: RGB, CMYK, rare subsamplings.
         staysEncoded = false
@@ -138,11 +139,12 @@ public final class FileSource: Source {
       throw RunError(
         .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
     }
-    guard held != nil, let format = held?.format ?? described(info) else {
+    if held == nil, asked?.isGone == true { throw nobodyAsks }
+    guard held != nil, let format = held?.format ?? described(reader?.info ?? info) else {
       throw RunError(.usage, damage.refusal(of: path))
     }
     self.format = format
-    if asked != nil { opened = held.take() }
+    if asked?.isNew == true { opened = held.take() }
     return description(format, count: settings.from > .zero ? nil : info.frameCount)
   }
 
@@ -152,10 +154,11 @@ public final class FileSource: Source {
     return EncodedFrame.isUnpackable(unsafe Span(_unsafeElements: bytes))
   }
 
-  func openReader() throws(MediaError) -> MediaInfo {
+  func openReader(readsAhead: Bool = true) throws(MediaError) -> MediaInfo {
     let opened = try MediaReader(
       path: path, stream: settings.stream < 0 ? nil : settings.stream,
-      rate: settings.rate.map { MediaRational(Int($0.frames), Int($0.seconds)) }
+      rate: settings.rate.map { MediaRational(Int($0.frames), Int($0.seconds)) },
+      readsAhead: readsAhead
     ) { [interruption] in interruption.isSet }
     let info = opened.info
     hasSound = info.hasSound
