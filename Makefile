@@ -231,6 +231,7 @@ judge-alone: $(JUDGES_NEED)
 python: test-packages .build/venv/installed
 	$(PYTEST) Python/tests
 	cd Python && ../.build/venv/bin/python -m mypy
+	cd Python && ../.build/venv/bin/basedpyright --pythonpath ../.build/venv/bin/python
 
 # Random chains, sinks, faults, limits, descriptors and signals; a tenth of them under
 # ThreadSanitizer. SEEDS=17 for one.

@@ -14,8 +14,8 @@ from ._commands import devices, export, inspect
 from ._connect import connect
 from ._control import Control
 from ._dump import Dump, DumpFrame
-from ._errors import (DamagedFrame, Error, NoSuchFile, NoSuchItem, NoSuchShare, ProgramNotFound, Refused,
-                      RunError, ShareRefused, Timeout, WriterGone)
+from ._errors import (DamagedFrame, Error, NoSuchFile, NoSuchItem, NoSuchShare, NotAllowed, NotPermitted,
+                      ProgramNotFound, Refused, RunError, ShareRefused, Timeout, WriterGone)
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import program
@@ -26,6 +26,6 @@ from ._video import Video, VideoPart
 
 __version__ = "0.1.0"
 __all__ = ["Batch", "Control", "DamagedFrame", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchFile",
-           "NoSuchItem", "NoSuchShare", "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused",
-           "Stream", "Table", "Timeout", "Video", "VideoPart", "WriterGone", "batch", "connect", "devices",
-           "export", "inspect", "program", "reports", "run"]
+           "NoSuchItem", "NoSuchShare", "NotAllowed", "NotPermitted", "ProgramNotFound", "Refused", "Run",
+           "RunError", "ShareRefused", "Stream", "Table", "Timeout", "Video", "VideoPart", "WriterGone",
+           "batch", "connect", "devices", "export", "inspect", "program", "reports", "run"]

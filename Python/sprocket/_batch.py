@@ -12,7 +12,7 @@ from typing import (Any, Callable, Dict, Iterable, Iterator, List, Optional, Seq
 from ._errors import Error
 from ._frame import Frame
 from ._program import Image, Tensor
-from ._run import Run, Source, run
+from ._run import Run, Source, started
 
 Result = TypeVar("Result")
 Path = Union[str, "os.PathLike[str]"]
@@ -87,7 +87,7 @@ def _results(paths: List[Path], count: int, function: Callable[[Run[Frame]], Any
 
 
 def _call(function: Callable[[Run[Frame]], Any], source: Source, keys: Dict[str, Any]) -> Any:
-    with run(source, **keys) as frames:
+    with started(source, keys) as frames:
         return function(frames)
 
 
@@ -98,7 +98,7 @@ def _frames(paths: List[Path], count: int, keys: Dict[str, Any]) -> Iterator[Tup
 
     def start(number: int) -> None:
         for path in islice(waiting, number):
-            frames = run(_source(path), **keys)
+            frames = started(_source(path), keys)
             running[frames.fileno()] = (path, frames)
             poll.register(frames.fileno(), select.POLLIN)
 

@@ -9,6 +9,7 @@ from typing import List, Literal, Optional, Union, overload
 
 from ._errors import NoSuchShare
 from ._frame import Batch, Frame
+from ._run import TIMEOUT
 from ._stream import Stream
 
 # Seconds between two looks at whether a share is there. Larger: fewer looks, a later start.
@@ -21,7 +22,7 @@ def connect(name: str, *, every: bool = ..., batches: Literal[False] = ..., time
 @overload
 def connect(name: str, *, every: bool = ..., batches: Literal[True], timeout: Optional[float] = ...,
             wait: float = ...) -> Stream[Batch]: ...
-def connect(name: str, *, every: bool = False, batches: bool = False, timeout: Optional[float] = None,
+def connect(name: str, *, every: bool = False, batches: bool = False, timeout: Optional[float] = TIMEOUT,
             wait: float = 0) -> Union[Stream[Frame], Stream[Batch]]:
     """Frames of the program that was started with `sprocket run --share NAME`.
 
@@ -32,7 +33,7 @@ def connect(name: str, *, every: bool = False, batches: bool = False, timeout: O
 
     `name` is the path of a socket if it has a `/`. A share that is not there is waited for `wait` seconds,
     then `NoSuchShare` is raised, and says why the last attempts failed. `timeout` limits how many seconds a
-    step waits for its frame (`Timeout`).
+    step waits for its frame (`Timeout`); `None` waits without end.
     """
     if "/" in name:
         _check(name)

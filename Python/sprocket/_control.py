@@ -62,6 +62,7 @@ class Control:
         self.close()
 
     def close(self) -> None:
+        """Disconnects; the run goes on."""
         self._lines.close()
         self._socket.close()
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import BinaryIO, Dict, Mapping, Tuple, Type, TypeVar, Union
 
 Value = TypeVar("Value")
@@ -23,7 +24,11 @@ class RunError(Error):
         self.exit_code = exit_code
 
     def __reduce__(self) -> Tuple[Type[RunError], Tuple[str, int]]:
-        return RunError, (str(self), self.exit_code)
+        return type(self), (str(self), self.exit_code)
+
+
+class NotAllowed(RunError, ValueError):
+    """The program does not take what it was asked for: a setting, an option, a stage."""
 
 
 class ProgramNotFound(Error):
@@ -65,6 +70,10 @@ class NoSuchFile(Error, FileNotFoundError):
     """There is no file at this path."""
 
 
+class NotPermitted(Error, PermissionError):
+    """The file may not be read."""
+
+
 class Known(Dict[str, Value]):
     """A dictionary that raises `NoSuchItem`, which says what is there, for another name."""
 
@@ -83,5 +92,24 @@ def opened(path: Union[str, "os.PathLike[str]"]) -> BinaryIO:
         return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
     except FileNotFoundError:
         raise NoSuchFile(f"there is no file {os.fspath(path)}") from None
+    except PermissionError:
+        raise NotPermitted(f"{os.fspath(path)} may not be read; ask its owner") from None
     except OSError as error:
         raise Error(f"{os.fspath(path)} cannot be read: {error.strerror}") from None
+
+
+def in_words_of_python(text: str) -> str:
+    """An error of the program, with its options as the keywords of `run` that they come from."""
+    text = re.sub(r" \(--[a-z-]+\)", "", text)
+    text = re.sub(r"The value '(.*?)' is invalid for '--([a-z-]+)(?: <[^>]*>)?'",
+                  r"--\2=\1 is not allowed", text)
+    text = re.sub(r"Unknown option '(--[a-z-]+)'\. Did you mean '(--[a-z-]+)'\?",
+                  r"run has no parameter `\1`; did you mean `\2`?", text)
+    text = re.sub(r"Unknown option '(--[a-z-]+)'", r"run has no parameter `\1`", text)
+    text = text.replace("the sink share has", "tensor, or image, has").replace("the sink share: ", "")
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)",
+                  lambda found: _KEYWORDS.get(found[1], found[1].replace("-", "_")), text)
+
+
+# Keywords that are called otherwise than their options.
+_KEYWORDS = {"stage": "stages", "from": "from_", "share": "tensor or image"}

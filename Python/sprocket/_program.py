@@ -12,7 +12,7 @@ from typing import IO, Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._errors import Error, ProgramNotFound, RunError
+from ._errors import Error, NotAllowed, ProgramNotFound, RunError, in_words_of_python
 
 # Seconds within which a program that was asked to end has to. It drains for 10 s, and leaves what is stuck 4
 # s later.
@@ -22,8 +22,9 @@ _LONGEST_ERROR = 1 << 16
 
 # NumPy's and PyTorch's names of what a share calls otherwise.
 _TYPES = {"uint8": "u8", "float16": "f16", "float32": "f32", "bfloat16": "bf16"}
-# Options whose numbers are seconds.
+# Options whose numbers are seconds, and those that are a width and a height.
 _DURATIONS = frozenset(["--duration", "--from", "--keep", "--pre-roll", "--to"])
+_SIZES = frozenset(["--size", "--scale"])
 
 Size = Union[str, int, Tuple[int, int]]
 Tensor = Union[Size, Mapping[str, Any]]
@@ -55,6 +56,8 @@ def option_arguments(options: Mapping[str, Any]) -> List[str]:
             arguments.append(option)
         elif option in _DURATIONS and isinstance(value, (int, float)) and value is not False:
             arguments += [option, f"{value}s"]
+        elif option in _SIZES and isinstance(value, tuple) and len(value) == 2:
+            arguments += [option, f"{value[0]}x{value[1]}"]
         elif isinstance(value, (list, tuple)):
             for one in value:
                 arguments += [option, str(one)]
@@ -162,7 +165,9 @@ class Child:
                  if line.strip()]
         if not lines and code < 0:
             lines = [f"the program was ended by {signal.Signals(-code).name}"]
-        return RunError("\n".join(lines) or f"the program ended with exit code {code}", code)
+        kind = NotAllowed if code == 2 else RunError
+        text = in_words_of_python("\n".join(lines))
+        return kind(text or f"the program ended with exit code {code}", code)
 
 
 def _read(file: IO[bytes]) -> str:

@@ -6,9 +6,9 @@ import json
 import os
 import socket
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, overload
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, cast, overload
 
-from ._errors import Error, RunError
+from ._errors import Error, NoSuchFile, NotAllowed, NotPermitted, RunError, Timeout
 from ._frame import Batch, Frame
 from ._memory import ENDED
 from ._program import Child, Image, Tensor, option_arguments, pixel_settings
@@ -19,6 +19,11 @@ _FILES_LIMIT, _LOSS_LIMIT = 300, 5
 # Longest pause of a loop for which its run waits, in seconds: a day. Larger: a run that was forgotten lasts
 # longer.
 _PATIENCE = 86_400
+# Seconds for which `run` waits for the first frame or an error. Larger: errors of slower sources come from
+# `run` and not from the first step; sources that begin later hold up the caller for longer.
+_FIRST_LOOK = 2.0
+# Seconds that a step waits for its frame by default. Larger: a camera that hangs is noticed later.
+TIMEOUT = 60.0
 
 Source = Union[str, "os.PathLike[str]"]
 
@@ -74,12 +79,29 @@ class Run(Stream[Item]):
     def summary(self) -> Dict[str, Any]:
         """How a run that has ended or was closed went: the keys of `--summary`, which Sprocket's README
         lists."""
-        if self._summary is None:
+        summary = self._summary
+        if summary is None:
             if not self._is_closed:
                 raise RunError("the run goes on; its summary is there when it has ended, or was closed")
             text = self._child.output
-            self._summary = json.loads(text) if text.strip() else {}
-        return self._summary
+            summary = self._summary = json.loads(text) if text.strip() else {}
+        return summary
+
+    def _look(self) -> None:
+        """Raises an error that comes before the first frame."""
+        try:
+            while self._memory is None and not self._at_end:
+                self._receive(wait=True, deadline=time.monotonic() + _FIRST_LOOK)
+        except Timeout:
+            return
+        except BaseException:
+            self._finish()
+            raise
+        if self._memory is None:
+            end = self._end(None)
+            if not isinstance(end, StopIteration):
+                self._finish()
+                raise end
 
     def _end(self, deadline: Optional[float]) -> Exception:
         is_over = self._memory is not None and self._memory.state == ENDED
@@ -117,7 +139,7 @@ def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[T
         timeout: Optional[float] = ..., **options: Any) -> Run[Batch]: ...
 def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
         image: Optional[Image] = None, batch: Optional[int] = None, every: Optional[bool] = None,
-        timeout: Optional[float] = None, **options: Any) -> Union[Run[Frame], Run[Batch]]:
+        timeout: Optional[float] = TIMEOUT, **options: Any) -> Union[Run[Frame], Run[Batch]]:
     """Starts the program, and yields the frames of its run.
 
         for frame in sprocket.run("file:clip.mov", stages=["stabilize"], tensor=(640, 640)):
@@ -134,38 +156,85 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
       out, and of a live one (a camera) each step gives the newest frame. True keeps up to four frames of a
       live source for a loop that is slow for a moment; one that stays slow gets frames that are four of its
       own steps old, and misses others. False gives the newest frame of any source.
-    - `timeout`: seconds that a step waits for its frame, or for the end of the run after the last one.
+    - `timeout`: seconds that a step waits for its frame, or for the end of the run after the last one; then
+      `Timeout` is raised, and the next step waits on. `None` waits without end.
     - All else is an option of `sprocket run`: `frames=300`, `duration=3` (seconds, or `"500ms"`),
-      `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
+      `size=(640, 480)` of a camera, `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`,
+      `overwrite=True`.
 
-    Frames are the caller's: `list(run)` keeps them all. Errors of the program are raised as `RunError`.
+    Frames are the caller's: `list(run)` keeps them all. Errors of the program are raised as `RunError`, and
+    as `NotAllowed` (a `ValueError`) where it does not take what it is asked for: by this function, if they
+    come before the first frame and within 2 s. The program is in a process group of its own: an interrupt
+    (Ctrl-C, or the stop button of a notebook) is raised in the loop, and the run goes on until it is closed.
     """
+    return _started(source, stages, tensor, image, batch, every, timeout, options, looks=True)
+
+
+def _started(source: Source, stages: Sequence[str], tensor: Optional[Tensor], image: Optional[Image],
+             batch: Optional[int], every: Optional[bool], timeout: Optional[float],
+             options: Mapping[str, Any], *, looks: bool) -> Union[Run[Frame], Run[Batch]]:
+    """Without `looks`, all errors come from the first step."""
+    if every not in (None, True, False):
+        raise NotAllowed(f"every={every!r} is not allowed: give True, False, or None", 2)
+    if timeout is not None and not timeout >= 0:
+        raise NotAllowed(f"timeout={timeout!r} is not allowed: give seconds, or None", 2)
     pixels = pixel_settings(tensor, image)
     arguments = run_arguments(source, stages, options)
+    _check_file(source_text(source))
+    started: Union[Run[Frame], Run[Batch]]
     if batch is None:
-        return Run[Frame](arguments, pixels, every=every, batches=False, timeout=timeout)
-    return Run[Batch](arguments, f"{pixels},batch={batch}", every=every, batches=True, timeout=timeout)
+        started = Run[Frame](arguments, pixels, every=every, batches=False, timeout=timeout)
+    else:
+        started = Run[Batch](arguments, f"{pixels},batch={batch}", every=every, batches=True, timeout=timeout)
+    if looks:
+        started._look()
+    return started
+
+
+def started(source: Source, keys: Mapping[str, Any]) -> Run[Frame]:
+    """A run that does not wait for its first frame; `keys` are parameters of `run`."""
+    own = {"stages": (), "tensor": None, "image": None, "every": None, "timeout": TIMEOUT}
+    parameters = {name: keys.get(name, value) for name, value in own.items()}
+    options = {name: value for name, value in keys.items() if name not in own}
+    return cast(Run[Frame], _started(source, batch=None, options=options, looks=False, **parameters))
 
 
 # Parameters of `run` that the program has no option for, and the options that look like one of them.
 _PARAMETERS = ("source", "stages", "tensor", "image", "batch", "every", "timeout")
 _OPTIONS = ("stage",)
+# Options of the program that `run` itself gives.
+_OWN = {"share": "frames come to this process; give tensor= or image=",
+        "summary": "it is there as `summary` when the run has ended", "quiet": "the program prints nothing"}
 
 
 def _check_names(options: Mapping[str, Any]) -> None:
     """Refuses a misspelled parameter, which the program would take for an option."""
     for name in options:
+        if name in _OWN:
+            raise NotAllowed(f"run has no parameter `{name}`: {_OWN[name]}", 2)
         # 0.8 lets one letter of five be wrong. Lower: options are taken for misspelled parameters.
         near = difflib.get_close_matches(name, _PARAMETERS, 1, 0.8)
         if near and name not in _OPTIONS:
-            raise Error(f"run has no parameter `{name}`; did you mean `{near[0]}`?")
+            raise NotAllowed(f"run has no parameter `{name}`; did you mean `{near[0]}`?", 2)
 
 
 def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
     _check_names(options)
     arguments = ["--source", source_text(source)]
     for stage in [stages] if isinstance(stages, str) else stages:
+        if not isinstance(stage, str):
+            raise TypeError('a stage is a text, as "focus" or "stabilize:mode=standard", and not '
+                            f"{stage!r}")
         arguments += ["--stage", stage]
     return arguments + option_arguments(options)
 
 
+def _check_file(source: str) -> None:
+    """Refuses a file that is not there or may not be read. The program knows patterns of names."""
+    kind, colon, path = source.partition(":")
+    if kind not in ("file", "replay") or not colon or path == "-" or any(mark in path for mark in "*?%["):
+        return
+    if not os.path.lexists(path):
+        raise NoSuchFile(f"there is no file {path}; check the spelling")
+    if os.path.exists(path) and not os.access(path, os.R_OK):
+        raise NotPermitted(f"{path} may not be read; ask its owner")

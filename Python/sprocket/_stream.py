@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import array
+import asyncio
 import os
 import select
 import socket
@@ -39,10 +40,10 @@ class Stream(Generic[Item], Iterator[Item]):
 
     `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that the
     source produced since this reader connected, and `missed_by` has the same counts as the run's ledger.
-    Frames are copied when they are handed out, into memory that is used
-    again when the frame is dropped; the writer then goes on. One thread at a time may use a stream. A process
-    that is forked cannot: it has the frames that it was forked with, and the stream stays the parent's. A
-    loop over a stream that was closed or has ended raises `Error`.
+    Frames are copied when they are handed out, into memory that is used again when the frame is dropped; the
+    writer then goes on. `async for` yields the same. One thread at a time may use a stream. A process that is
+    forked cannot: it has the frames that it was forked with, and the stream stays the parent's. A loop over a
+    stream that was closed or has ended raises `Error`.
     """
 
     def __init__(self, connection: socket.socket, name: str, *, every: Optional[bool], batches: bool,
@@ -145,20 +146,57 @@ class Stream(Generic[Item], Iterator[Item]):
         self._socket.close()
 
     def __next__(self) -> Item:
+        item = self._step(wait=True)
+        assert item is not None
+        return item
+
+    def _step(self, wait: bool) -> Optional[Item]:
+        """The next item; without `wait`, `None` if it is not there, or if there is none any more."""
         try:
-            return cast(Item, self._next_batch() if self._batches else self._next_frame())
+            return cast(Optional[Item], self._next_batch(wait) if self._batches else self._next_frame(wait))
         except Timeout:
             raise
         except (Error, StopIteration):
             self._finish()
             raise
 
+    def __aiter__(self: _Self) -> _Self:
+        if self._is_closed:
+            raise Error(self._over())
+        return self
+
+    async def __anext__(self) -> Item:
+        if self._is_closed:
+            raise StopAsyncIteration(self._over())
+        loop = asyncio.get_running_loop()
+        while True:
+            item = None if self._at_end else self._step(wait=False)
+            if item is not None:
+                return item
+            if self._at_end:
+                # The program may take its time to complete files.
+                last = await loop.run_in_executor(None, next, self, None)
+                if last is None:
+                    raise StopAsyncIteration
+                return last
+            await self._readable(loop)
+
+    async def _readable(self, loop: asyncio.AbstractEventLoop) -> None:
+        readable: asyncio.Future[None] = loop.create_future()
+        loop.add_reader(self._socket, lambda: None if readable.done() else readable.set_result(None))
+        try:
+            await asyncio.wait_for(readable, self.timeout)
+        except asyncio.TimeoutError:
+            raise self._late() from None
+        finally:
+            loop.remove_reader(self._socket)
+
     # Frames
 
-    def _next_frame(self) -> Frame:
+    def _next_frame(self, wait: bool) -> Optional[Frame]:
         if not self._rest:
-            self._rest.extend(self._next_frames()[0])
-        return self._handed_out(self._rest.popleft())
+            self._rest.extend(self._next_frames(wait)[0])
+        return self._handed_out(self._rest.popleft()) if self._rest else None
 
     def _has_frame(self) -> bool:
         """Whether a step would not wait."""
@@ -175,8 +213,10 @@ class Stream(Generic[Item], Iterator[Item]):
         self.seen += 1
         return frame
 
-    def _next_batch(self) -> Batch:
-        frames, pixels = self._next_frames()
+    def _next_batch(self, wait: bool) -> Optional[Batch]:
+        frames, pixels = self._next_frames(wait)
+        if not frames:
+            return None
         layout = frames[0].layout
         for frame in frames:
             self._handed_out(frame)
@@ -228,7 +268,7 @@ class Stream(Generic[Item], Iterator[Item]):
             if packet is None:
                 break
             notice = packet or notice
-        if notice is not None or not (wait or self._at_end):
+        if notice is not None or not wait:
             return notice
         raise self._end(deadline)
 

@@ -1,6 +1,7 @@
 """Frames of a film by number."""
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import operator
@@ -403,10 +404,9 @@ class Video(_Numbered):
         if isinstance(rest, list):
             for start in range(0, len(rest), _MOST_NUMBERS):
                 part = rest[start:start + _MOST_NUMBERS]
-                yield from self._part(part, LIST, lambda place, part=part: part[place:], skips)
+                yield from self._part(part, LIST, functools.partial(_rest_of, part), skips)
         elif isinstance(rest, range):
-            yield from self._part(rest, RANGE, lambda place: (
-                (rest[place] if place < len(rest) else 0), rest.step, len(rest) - place), skips)
+            yield from self._part(rest, RANGE, functools.partial(_range_of, rest), skips)
         else:
             first = next(rest)
             yield from self._part(itertools.count(first), RANGE,
@@ -415,8 +415,9 @@ class Video(_Numbered):
     def _part(self, numbers: Any, kind: int, words: Any, skips: bool) -> Iterator[Frame]:
         """Frames of one request. `words(place)` is the request from its place on."""
         place, missed, request, base = 0, 0, (0, 0), 0
-        count = None if isinstance(numbers, itertools.count) else len(numbers)
-        first = next(numbers) if count is None else 0
+        is_endless = isinstance(numbers, itertools.count)
+        first = next(numbers) if is_endless else 0
+        count = None if is_endless else len(numbers)
         while count is None or place < count:
             with self._turn():
                 reader = self._used()
@@ -432,7 +433,7 @@ class Video(_Numbered):
                 if not self._has_spare:
                     self._has_spare = True
                     prepare(self._how)
-            number = first + place if count is None else numbers[place]
+            number = first + place if is_endless else numbers[place]
             place += 1
             if frame is None:
                 if not skips:
@@ -465,6 +466,14 @@ def _end_others(video: Video) -> None:
                 other._stop()
             finally:
                 other._lock.release()
+
+
+def _range_of(numbers: range, place: int) -> Tuple[int, int, int]:
+    return numbers[place] if place < len(numbers) else 0, numbers.step, len(numbers) - place
+
+
+def _rest_of(numbers: Sequence[int], place: int) -> Sequence[int]:
+    return numbers[place:]
 
 
 def _number(index: Any) -> int:

@@ -2,6 +2,7 @@
 used, not to be imported."""
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence
 
 from ._errors import Error
@@ -54,7 +55,8 @@ class FrameDataset(_Base):
 
 def tensor_of(frame: Frame) -> Any:
     """A `torch.Tensor` of the frame, in the same memory. bfloat16 is one in torch, too."""
-    import torch
+    # A plain `import torch` here is this module for tools that check types.
+    torch: Any = import_module("torch")
     array = frame.tensor
     tensor = torch.from_dlpack(array[0] if array.shape[0] == 1 else array)
     return tensor.view(torch.bfloat16) if frame.layout.type == "bf16" else tensor

@@ -1,4 +1,5 @@
 """Python's package with the program: runs, batches of clips, dumps, requests; and the wheel."""
+import asyncio
 import os
 import pathlib
 import signal
@@ -52,16 +53,81 @@ def test_a_number_of_seconds_and_the_side_of_a_square_are_accepted():
     assert found[0] == ((1, 3, 48, 48), np.float16, ["meter"])
 
 
-@pytest.mark.parametrize("source, options, sentence", [
-    ("file:nowhere.mov", {}, "There is no file nowhere.mov"),
-    ("scene", {"stages": ["focsu"]}, "did you mean `focus`"),
-    ("scene", {"tensor": {"sice": 3}}, "did you mean `size`"),
-    ("scene", {"fraems": 3}, "Unknown option '--fraems'")])
-def test_errors_are_the_programs_own_sentences(source, options, sentence):
-    with pytest.raises(package.RunError) as error:
-        next(package.run(source, **options))
-    assert sentence in str(error.value) and not str(error.value).startswith("sprocket: ")
-    assert error.value.exit_code != 0
+@pytest.mark.parametrize("source, options, kind, sentence", [
+    ("file:nowhere.mov", {}, FileNotFoundError, "no file nowhere.mov"),
+    ("replay:nowhere.mcap", {}, FileNotFoundError, "no file nowhere.mcap"),
+    (f"file:{__file__}", {}, package.RunError, "test_python.py"),
+    ("scene", {"stages": ["focsu"]}, ValueError, "did you mean `focus`"),
+    ("scene", {"stages": [("focus", {})]}, TypeError, "a stage is a text"),
+    ("scene", {"tensor": {"sice": 3}}, ValueError, "did you mean `size`"),
+    ("scene", {"duration": "3x"}, ValueError, "duration=3x is not allowed"),
+    ("scene", {"from_": 10}, ValueError, "^from_ is for a recording"),
+    ("scene", {"movie": "/nowhere/a.mov"}, package.RunError, "/nowhere does not exist"),
+    ("scene", {"fraems": 3}, ValueError, "no parameter `fraems`; did you mean `frames`"),
+    ("scene", {"stage_": "focus"}, ValueError, "did you mean `stages`"),
+    ("scene", {"summary": "a.json"}, ValueError, "no parameter `summary`"),
+    ("scene", {"every": 2}, ValueError, "every=2"), ("scene", {"timeout": -1}, ValueError, "timeout=-1")])
+def test_errors_come_from_run_itself_and_in_words_of_python(source, options, kind, sentence):
+    with pytest.raises(kind, match=sentence) as error:
+        package.run(source, **options)
+    assert not str(error.value).startswith("sprocket: ") and "--" not in str(error.value)
+
+
+def test_a_size_is_a_pair():
+    with package.run("scene", size=(320, 240), frames=1) as frames:
+        assert next(frames).image.shape == (240, 320, 3)
+
+
+def test_a_coroutine_gets_what_a_loop_gets(tmp_path):
+    async def numbers(**options):
+        with package.run("scene", image="gray", size=(64, 48), **options) as frames:
+            return [frame.number async for frame in frames], frames.summary["produced"]
+
+    async def all_of_them():
+        with package.run("scene", batch=4, image="gray", size=(64, 48), frames=10) as batches:
+            assert [len(batch) async for batch in batches] == [4, 4, 2]
+        with package.run("scene", image="gray", size=(64, 48), source_set=["pace=real"]) as frames:
+            with pytest.raises(asyncio.TimeoutError):
+                for _ in range(1000):
+                    await asyncio.wait_for(anext(frames), 0.0001)
+            frame = await anext(frames)
+            assert frames.seen + frames.missed == frame.number + 1
+        with pytest.raises(package.Error, match="start another"):
+            aiter(frames)
+        return await asyncio.gather(numbers(frames=30, movie=tmp_path / "a.mov"), numbers(frames=20))
+    assert asyncio.run(all_of_them()) == [(list(range(30)), 30), (list(range(20)), 20)]
+    assert package.inspect(tmp_path / "a.mov")["tracks"][0]["count"] == 30
+
+
+def test_an_interrupt_leaves_the_run_and_its_files_whole(tmp_path):
+    """The stop button of a notebook interrupts the process group of Python."""
+    script = f"""
+import os, signal, sprocket
+frames = sprocket.run("scene", size=(64, 48), image="gray", source_set=["pace=real"],
+                      movie={str(tmp_path / "a.mov")!r})
+try:
+    for frame in frames:
+        if frame.number >= 5:
+            os.killpg(0, signal.SIGINT)
+except KeyboardInterrupt:
+    later = next(frames)
+frames.close()
+print(later.number, frames.summary["produced"])
+"""
+    result = subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, timeout=LIMIT,
+                            text=True, capture_output=True, start_new_session=True,
+                            env={**os.environ, "PYTHONPATH": str(ROOT / "Python")})
+    later, produced = map(int, result.stdout.split())
+    assert 5 < later < produced == package.inspect(tmp_path / "a.mov")["tracks"][0]["count"]
+
+
+def test_everything_public_says_what_it_is():
+    for name in package.__all__:
+        value = getattr(package, name)
+        assert value.__doc__, name
+        for part, member in vars(value).items() if isinstance(value, type) else ():
+            if not part.startswith("_") and (callable(member) or isinstance(member, property)):
+                assert member.__doc__, f"{name}.{part}"
 
 
 def test_a_run_that_is_left_early_ends_its_program_and_completes_its_files(tmp_path):
@@ -179,7 +245,7 @@ def test_a_batch_gives_what_single_runs_give(clips):
 
 def test_a_clip_that_fails_ends_the_batch_with_its_sentence(clips):
     for function in ((), (count,)):
-        with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+        with pytest.raises(package.NoSuchFile, match="no file nowhere.mov"):
             list(package.batch([clips[0], "nowhere.mov"], *function))
 
 
@@ -197,7 +263,7 @@ def test_a_batch_that_fails_or_is_left_does_not_wait_for_its_other_files(clips, 
     # One that fails is behind one that lingers.
     batch = package.batch([clips[1], other] if other else clips[:2], lingers_behind_the_first, processes=2)
     if other:
-        with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+        with pytest.raises(package.NoSuchFile, match="no file nowhere.mov"):
             next(batch)
     else:
         next(batch)
@@ -304,7 +370,7 @@ def test_the_readmes_lines_that_ask_a_run_work(tmp_path, monkeypatch):
 
 def test_the_readmes_lines_that_ask_a_run_say_why_there_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+    with pytest.raises(package.NoSuchFile, match="no file nowhere.mov"):
         exec(snippet("Ask a run").replace('"camera"', '"file:nowhere.mov"'), {"sprocket": package})
 
 
