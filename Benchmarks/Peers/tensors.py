@@ -1,10 +1,11 @@
-"""Frames of a file as NCHW float32 tensors of letterboxed RGB, 0 to 1, in Python: one way of doing it.
+"""Frames of a file in Python, by one way of reading them.
 
-    tensors.py WAY FILE SIDE
+    tensors.py WAY FILE SIDE|rgb|gray
 
-WAY is `sprocket` (the package, and its program by SPROCKET), `sprocket-exact` (JPEGs decoded in full),
-`opencv`, `pyav` or `decord`. Prints one line of JSON: frames, and seconds from the start of the way, its
-imports included, to its last tensor.
+A number makes NCHW float32 tensors of letterboxed RGB, 0 to 1, with this side; `rgb` and `gray` make pictures
+of bytes in the film's size. WAY is `sprocket` (the package, and its program by SPROCKET), `sprocket-exact`
+(JPEGs decoded in full), `opencv`, `pyav` or `decord`. Prints one line of JSON: frames, and seconds from the
+start of the way, its imports included, to its last frame.
 """
 import json
 import sys
@@ -12,7 +13,8 @@ import time
 
 import numpy as np
 
-way, path, side = sys.argv[1], sys.argv[2], int(sys.argv[3])
+way, path, kind = sys.argv[1:4]
+side = int(kind) if kind.isdigit() else 0
 
 
 def box(width, height):
@@ -33,9 +35,10 @@ def planes(picture, place):
 def sprocket(exact):
     import sprocket as package
 
-    with package.run(f"file:{path}", tensor={"size": (side, side), "exact": exact}) as frames:
+    wanted = {"tensor": {"size": (side, side), "exact": exact}} if side else {"image": kind}
+    with package.run(f"file:{path}", **wanted) as frames:
         for frame in frames:
-            yield frame.tensor
+            yield frame.tensor if side else frame.image
 
 
 def opencv():
@@ -46,6 +49,9 @@ def opencv():
         is_read, picture = film.read()
         if not is_read:
             return
+        if not side:
+            yield cv2.cvtColor(picture, cv2.COLOR_BGR2RGB if kind == "rgb" else cv2.COLOR_BGR2GRAY)
+            continue
         wide, high, left, top = place = box(picture.shape[1], picture.shape[0])
         small = cv2.resize(picture, (wide, high), interpolation=cv2.INTER_LINEAR)
         boxed = cv2.copyMakeBorder(small, top, side - high - top, left, side - wide - left,
@@ -62,6 +68,9 @@ def pyav():
         stream.thread_type = "AUTO"
         place = box(stream.width, stream.height)
         for frame in film.decode(stream):
+            if not side:
+                yield frame.to_ndarray(format="rgb24" if kind == "rgb" else "gray")
+                continue
             small = frame.reformat(width=place[0], height=place[1], format="rgb24", interpolation="BILINEAR")
             yield planes(small.to_ndarray(), place)
 
@@ -70,6 +79,11 @@ def decord():
     import cv2
     import decord as package
 
+    if not side:
+        for frame in package.VideoReader(path):
+            picture = frame.asnumpy()
+            yield picture if kind == "rgb" else cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+        return
     first = package.VideoReader(path)[0].shape
     place = box(first[1], first[0])
     for frame in package.VideoReader(path, width=place[0], height=place[1]):
@@ -80,9 +94,12 @@ ways = {"sprocket": lambda: sprocket(False), "sprocket-exact": lambda: sprocket(
         "pyav": pyav, "decord": decord}
 start = time.perf_counter()
 count, total = 0, 0.0
-for tensor in ways[way]():
-    assert tensor.shape == (1, 3, side, side) and tensor.dtype == np.float32
+for found in ways[way]():
+    if side:
+        assert found.shape == (1, 3, side, side) and found.dtype == np.float32
+    else:
+        assert found.ndim == (3 if kind == "rgb" else 2) and found.dtype == np.uint8
     # A detector reads it; one number suffices to see that it is there.
-    total += float(tensor[0, 1, side // 2, side // 2])
+    total += float(found[(..., *(length // 2 for length in found.shape[-2:]))].flat[0])
     count += 1
 print(json.dumps({"frames": count, "seconds": time.perf_counter() - start, "mean": total / count}))

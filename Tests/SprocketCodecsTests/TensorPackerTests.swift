@@ -33,7 +33,7 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
 @Test func aPictureInFixedPointIsAtMostOneLevelOff() throws {
   var random = TestRandom(seed: 5)
   var (count, exact) = (0, 0)
-  for _ in 0..<60 {
+  for _ in 0..<90 {
     let trial = try TensorTrial(&random, isPicture: true)
     guard PictureRows(trial.plan) != nil, PictureShortcut(trial.plan) == nil else { continue }
     let (found, twin) = (trial.packed, TensorTwin(trial))
@@ -51,6 +51,26 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
   }
   expectGreater(count, 20_000)
   expectGreater(Double(exact) / Double(count), 0.94)
+}
+
+/// Gray pictures of either range.
+@Test func aGrayPictureIsTheNearestLevel() throws {
+  var random = TestRandom(seed: 7)
+  var count = 0
+  for _ in 0..<60 {
+    let trial = try TensorTrial(&random, isPicture: true)
+    guard trial.plan.settings.layout == .gray else { continue }
+    expectTrue(PictureShortcut(trial.plan) != nil, "\(trial)")
+    let (found, twin) = (trial.packed, TensorTwin(trial))
+    for y in 0..<trial.plan.height {
+      for x in 0..<trial.plan.width {
+        let expected = twin.number(0, 0, x, y).rounded()
+        expectEqual(found[trial.index(0, 0, x, y)], expected, "\(trial) at \(x), \(y)")
+        count += 1
+      }
+    }
+  }
+  expectGreater(count, 2_000)
 }
 
 @Test func packingATensorAllocatesNothing() throws {
@@ -112,7 +132,7 @@ struct TensorTrial: CustomStringConvertible {
     let pixels = (isPicture ? halved : formats).randomElement(using: &random)!
     let format = Self.format(pixels, &random)
     var settings = TensorSettings()
-    settings.layout = Bool.random(using: &random) ? .rgb : .bgr
+    settings.layout = [.rgb, .bgr, .gray].randomElement(using: &random)!
     if !isPicture { settings = Self.settings(isDeep: pixels.isDeep, &random) }
     plan = try TensorPlan(settings, for: format)
     planes = (0..<pixels.planeCount).map { index in

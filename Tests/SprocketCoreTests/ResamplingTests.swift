@@ -52,10 +52,13 @@ private func slowWeights(
   /// First positions and steps: larger, the same, smaller, far smaller, and some that begin or end beyond.
   @Test(
     arguments: ResamplingFilter.allCases,
-    [(-0.25, 0.5), (0, 1), (0.3, 1), (0.5, 2), (1.2, 2.37), (7, 15.3), (-9, 3), (30, 4)])
+    [
+      (-0.25, 0.5), (0, 1), (0.3, 1), (0.25, 1.5), (0.5, 2), (1.2, 2.37), (1, 3), (1.5, 4), (2.5, 6),
+      (7, 15.3), (-9, 3), (30, 4),
+    ])
   func equalsItsSlowTwin(_ filter: ResamplingFilter, _ place: (first: Double, step: Double)) {
     for format in [PixelFormat.grey, .y16] {
-      for (width, height) in [(1, 1), (2, 3), (17, 5), (33, 31)] {
+      for (width, height) in [(1, 1), (2, 3), (17, 5), (33, 31), (71, 2)] {
         for pattern in TestPattern.allCases {
           let frame = TestFrame(format, width: width, height: height, pattern)
           let bytes = frame.planes[0].map(Double.init)

@@ -13,10 +13,8 @@ struct PictureRows {
   private let isCentered: Bool
   private let redFirst: Bool
   private let gains: RowGains
-  private var red: RowOfChannel
-  private var green: RowOfChannel
-  private var blue: RowOfChannel
-  /// A row of luma. If the width is odd, the last pixel is repeated.
+  private var channels: RowOfChannels
+  /// A row of luma with the last pixel repeated; empty if the width is even.
   private var luma: [UInt8]
 
   /// `nil` for other pictures.
@@ -35,8 +33,8 @@ struct PictureRows {
       TensorColor.weights(settings.matrix, format.color.matrix),
       isFull: format.color.range == .full)
     let columns = (width + 1) / 2
-    (red, green, blue) = (RowOfChannel(columns), RowOfChannel(columns), RowOfChannel(columns))
-    luma = Array(repeating: 0, count: 2 * columns)
+    channels = RowOfChannels(columns)
+    luma = Array(repeating: 0, count: width % 2 == 0 ? 0 : 2 * columns)
   }
 
   /// Fills the first bytes of `bytes` with the picture.
@@ -46,20 +44,49 @@ struct PictureRows {
       // A row of luma lies a quarter of a row of chroma from the nearer one.
       let other = min(max(near + (row % 2 == 0 ? -1 : 1), 0), image[plane: 1].rows - 1)
       let far = isHalfHeight ? other : near
-      makeTerms(
+      channels.setChroma(
         image[plane: 1][row: near], image[plane: 1][row: far], image[plane: 2][row: near],
-        image[plane: 2][row: far], gains, &red.halves, &green.halves, &blue.halves)
-      repeatLast(image[plane: 0][row: row], into: &luma)
-      red.make(luma, gains, isCentered: isCentered)
-      green.make(luma, gains, isCentered: isCentered)
-      blue.make(luma, gains, isCentered: isCentered)
+        image[plane: 2][row: far], gains)
+      if luma.isEmpty {
+        channels.make(image[plane: 0][row: row], gains, isCentered: isCentered)
+      } else {
+        repeatLast(image[plane: 0][row: row], into: &luma)
+        channels.make(luma, gains, isCentered: isCentered)
+      }
       var target = bytes._mutatingExtracting(3 * width * row..<3 * width * (row + 1))
       if redFirst {
-        interleave(red.bytes, green.bytes, blue.bytes, into: &target)
+        interleave(channels.red.bytes, channels.green.bytes, channels.blue.bytes, into: &target)
       } else {
-        interleave(blue.bytes, green.bytes, red.bytes, into: &target)
+        interleave(channels.blue.bytes, channels.green.bytes, channels.red.bytes, into: &target)
       }
     }
+  }
+}
+
+private struct RowOfChannels {
+  var red: RowOfChannel
+  var green: RowOfChannel
+  var blue: RowOfChannel
+
+  init(_ columns: Int) {
+    (red, green, blue) = (RowOfChannel(columns), RowOfChannel(columns), RowOfChannel(columns))
+  }
+
+  mutating func setChroma(
+    _ uNear: Span<UInt8>, _ uFar: Span<UInt8>, _ vNear: Span<UInt8>, _ vFar: Span<UInt8>,
+    _ gains: RowGains
+  ) {
+    makeTerms(uNear, uFar, vNear, vFar, gains, &red.halves, &green.halves, &blue.halves)
+  }
+
+  mutating func make(_ luma: [UInt8], _ gains: RowGains, isCentered: Bool) {
+    make(luma.span, gains, isCentered: isCentered)
+  }
+
+  mutating func make(_ luma: Span<UInt8>, _ gains: RowGains, isCentered: Bool) {
+    red.make(luma, gains, isCentered: isCentered)
+    green.make(luma, gains, isCentered: isCentered)
+    blue.make(luma, gains, isCentered: isCentered)
   }
 }
 
@@ -77,7 +104,7 @@ private struct RowOfChannel {
     bytes = Array(repeating: 0, count: 2 * columns)
   }
 
-  mutating func make(_ luma: [UInt8], _ gains: RowGains, isCentered: Bool) {
+  mutating func make(_ luma: Span<UInt8>, _ gains: RowGains, isCentered: Bool) {
     if isCentered { spreadFromMiddle(halves, into: &terms) } else { spread(halves, into: &terms) }
     add(luma, terms, gains, into: &bytes)
   }
@@ -182,9 +209,9 @@ private func spreadFromMiddle(_ halves: [Int16], into terms: inout [Int16]) {
 /// A channel of a row. 17 rounds the sum, and makes up for the two products, which are cut off.
 @inline(never)
 private func add(
-  _ luma: [UInt8], _ terms: [Int16], _ gains: RowGains, into bytes: inout [UInt8]
+  _ luma: Span<UInt8>, _ terms: [Int16], _ gains: RowGains, into bytes: inout [UInt8]
 ) {
-  let (luma, terms) = (luma.span, terms.span)
+  let terms = terms.span
   var target = bytes.mutableSpan
   precondition(luma.count == target.count && terms.count == target.count)
   for x in 0..<target.count {

@@ -56,6 +56,14 @@ public struct PlaneResampler {
     isDeep: Bool, into line: inout MutableSpan<Float>
   ) {
     let first = Int(rows.starts[y])
+    if rows.taps == 2, !isDeep {
+      let (near, far) = (rows.weights[2 &* y], rows.weights[2 &* y &+ 1])
+      if near != 0, far != 0 {
+        return blend(
+          &line, plane[row: first].extracting(columns.span),
+          plane[row: first &+ 1].extracting(columns.span), near, far)
+      }
+    }
     var isBlank = true
     for tap in 0..<rows.taps {
       let weight = rows.weights[y &* rows.taps &+ tap]
@@ -76,36 +84,58 @@ public struct PlaneResampler {
 private func gather(
   _ line: Span<Float>, _ table: ResamplingTable, into target: inout MutableSpan<Float>
 ) {
-  let pairs = table.pairs
-  if pairs.isEmpty {
-    gather(line, table, 0..<target.count, into: &target)
-  } else {
-    gather(line, table, 0..<2 * pairs.lowerBound, into: &target)
-    double(line, table, into: &target)
-    gather(line, table, 2 * pairs.upperBound..<target.count, into: &target)
+  guard let periods = table.periods else {
+    return gather(line, table, 0..<target.count, into: &target)
+  }
+  gather(line, table, 0..<periods.samples.lowerBound, into: &target)
+  let origin = table.span.lowerBound
+  // The step is a number that the compiler knows: it makes permutations of lanes of the loop.
+  switch (periods.width, periods.step) {
+  case (1, 2): repeatOne(line, periods, origin, step: 2, into: &target)
+  case (1, 3): repeatOne(line, periods, origin, step: 3, into: &target)
+  case (1, 4): repeatOne(line, periods, origin, step: 4, into: &target)
+  case (1, 6): repeatOne(line, periods, origin, step: 6, into: &target)
+  case (2, 1): repeatTwo(line, periods, origin, step: 1, into: &target)
+  default: repeatTwo(line, periods, origin, step: 3, into: &target)
+  }
+  gather(line, table, periods.samples.upperBound..<target.count, into: &target)
+}
+
+/// Periods of one sample.
+@inline(__always)
+private func repeatOne(
+  _ line: Span<Float>, _ periods: ResamplingPeriods, _ origin: Int, step: Int,
+  into target: inout MutableSpan<Float>
+) {
+  let (near, far, samples) = (periods.first.near, periods.first.far, periods.samples)
+  let source = line.extracting((periods.starts.0 - origin)...)
+  precondition(
+    source.count > step * (samples.count - 1) + 1 && target.count >= samples.upperBound)
+  var part = target._mutatingExtracting(samples)
+  for x in 0..<samples.count {
+    unsafe part[unchecked: x] =
+      source[unchecked: step &* x] * near + source[unchecked: step &* x &+ 1] * far
   }
 }
 
-/// The pairs of a table.
-private func double(
-  _ line: Span<Float>, _ table: ResamplingTable, into target: inout MutableSpan<Float>
+/// Periods of two samples.
+@inline(__always)
+private func repeatTwo(
+  _ line: Span<Float>, _ periods: ResamplingPeriods, _ origin: Int, step: Int,
+  into target: inout MutableSpan<Float>
 ) {
-  let (pairs, origin) = (table.pairs, table.span.lowerBound)
-  let first = 2 * pairs.lowerBound
-  let (a, b) = (table.weights[2 * first], table.weights[2 * first + 1])
-  let (c, d) = (table.weights[2 * first + 2], table.weights[2 * first + 3])
-  let count = pairs.count
-  let even = line.extracting(Int(table.starts[first]) - origin..<line.count)
-  let odd = line.extracting(Int(table.starts[first + 1]) - origin..<line.count)
-  // `ResamplingTable.pairs` has only pairs whose samples are there.
-  guard even.count > count, odd.count > count, target.count >= first + 2 * count else { return }
+  let ((a, b), (c, d), samples) = (periods.first, periods.second, periods.samples)
+  let even = line.extracting((periods.starts.0 - origin)...)
+  let odd = line.extracting((periods.starts.1 - origin)...)
+  let count = samples.count / 2
+  precondition(
+    min(even.count, odd.count) > step * (count - 1) + 1 && target.count >= samples.upperBound)
+  var part = target._mutatingExtracting(samples)
   for x in 0..<count {
-    unsafe target[unchecked: first &+ 2 &* x] =
-      even[unchecked: x] * a
-      + even[unchecked: x &+ 1] * b
-    unsafe target[unchecked: first &+ 2 &* x &+ 1] =
-      odd[unchecked: x] * c
-      + odd[unchecked: x &+ 1] * d
+    unsafe part[unchecked: 2 &* x] =
+      even[unchecked: step &* x] * a + even[unchecked: step &* x &+ 1] * b
+    unsafe part[unchecked: 2 &* x &+ 1] =
+      odd[unchecked: step &* x] * c + odd[unchecked: step &* x &+ 1] * d
   }
 }
 
@@ -141,6 +171,16 @@ private func gather(
       }
       unsafe target[unchecked: x] = sum
     }
+  }
+}
+
+/// Two rows in one pass.
+private func blend(
+  _ line: inout MutableSpan<Float>, _ near: Span<UInt8>, _ far: Span<UInt8>, _ nearWeight: Float,
+  _ farWeight: Float
+) {
+  for x in 0..<min(line.count, min(near.count, far.count)) {
+    line[x] = Float(near[x]) * nearWeight + Float(far[x]) * farWeight
   }
 }
 

@@ -27,9 +27,8 @@ public struct ResamplingTable: Sendable {
   let span: Range<Int>
   /// Whether the samples are those of `span`, as they are.
   let isCopy: Bool
-  /// Pairs of new samples that a faster loop can make, where the source is doubled: all pairs have the same
-  /// weights, and each begins one source sample after the pair before. Pairs at the ends are left out.
-  let pairs: Range<Int>
+  /// Samples that a faster loop can make; `nil` where there are none.
+  let periods: ResamplingPeriods?
 
   /// Sample `i` lies at `first + i step` of the source, where whole numbers are the middles of samples.
   /// `sourceCount`, `count` and `step` are above 0. Costs a few nanoseconds for each weight.
@@ -63,26 +62,57 @@ public struct ResamplingTable: Sendable {
     self.count = count
     self.starts = starts
     self.weights = weights
-    let from = Int(starts.min() ?? 0)
-    isCopy = (0..<count).allSatisfy { index in
-      starts[index] == starts[0] + Int32(index) && weights[index * taps] == 1
+    // At the end of the source, the sample that is copied is not the first of the taps.
+    let copied = (0..<count).compactMap { index in
+      (0..<taps).first { weights[index * taps + $0] == 1 }.map { Int(starts[index]) + $0 }
     }
-    span = from..<Int(starts.max() ?? 0) + (isCopy ? 1 : taps)
-    pairs = taps == 2 && step == 0.5 ? Self.pairs(starts, weights) : 0..<0
+    isCopy = copied.count == count && (0..<count).allSatisfy { copied[$0] == copied[0] + $0 }
+    span =
+      isCopy
+      ? copied[0]..<copied[0] + count : Int(starts.min() ?? 0)..<Int(starts.max() ?? 0) + taps
+    periods =
+      taps == 2 && !isCopy ? ResamplingPeriods(step: step, starts: starts, weights: weights) : nil
   }
+}
 
-  private static func pairs(_ starts: [Int32], _ weights: [Float]) -> Range<Int> {
-    let first = 2
-    var end = first
-    while 2 * end + 1 < starts.count,
-      (2 * end...2 * end + 1).allSatisfy({ index in
-        let pattern = 2 * first + index % 2
-        return starts[index] == starts[pattern] + Int32(end - first)
-          && weights[2 * index] == weights[2 * pattern]
-          && weights[2 * index + 1] == weights[2 * pattern + 1]
-      })
-    { end += 1 }
-    return first..<end
+/// Samples of two taps whose weights come again: `width` samples make a period, and each period begins `step`
+/// source samples after the one before. Samples at the ends are left out.
+struct ResamplingPeriods: Sendable {
+  /// Samples of a period: 1 or 2.
+  let width: Int
+  /// Source samples of a period: 1, 2, 3, 4 or 6.
+  let step: Int
+  /// The new samples: whole periods.
+  let samples: Range<Int>
+  /// The first source sample of each sample of the first period.
+  let starts: (Int, Int)
+  /// Weights of each sample of a period.
+  let first: (near: Float, far: Float)
+  let second: (near: Float, far: Float)
+
+  /// `nil` for steps that have no loop of their own, and where fewer than two periods would be made.
+  fileprivate init?(step: Double, starts: [Int32], weights: [Float]) {
+    let doubled = step * 2
+    guard doubled == doubled.rounded(), doubled >= 1, doubled <= 12 else { return nil }
+    let width = Int(doubled) % 2 == 0 ? 1 : 2
+    let stride = Int(doubled) * width / 2
+    guard width == 1 ? [2, 3, 4, 6].contains(stride) : [1, 3].contains(stride) else { return nil }
+    // The first samples may be made of the source's edge.
+    let from = 4
+    var end = from
+    func isLike(_ index: Int) -> Bool {
+      let pattern = from + (index - from) % width
+      return starts[index] == starts[pattern] + Int32((index - from) / width * stride)
+        && weights[2 * index] == weights[2 * pattern]
+        && weights[2 * index + 1] == weights[2 * pattern + 1]
+    }
+    while end + width <= starts.count, (end..<end + width).allSatisfy(isLike) { end += width }
+    guard end - from >= 2 * width else { return nil }
+    (self.width, self.step, samples) = (width, stride, from..<end)
+    let second = from + width - 1
+    self.starts = (Int(starts[from]), Int(starts[second]))
+    first = (weights[2 * from], weights[2 * from + 1])
+    self.second = (weights[2 * second], weights[2 * second + 1])
   }
 }
 
