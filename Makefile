@@ -14,7 +14,7 @@
 #   make docs    SprocketCapture's documentation with tutorials, as pages in .build/documentation
 #   make install put the program, which then needs no Swift, its manual page and completions under
 #                PREFIX=/usr/local; `make uninstall` takes them away
-#   make wheel   make dist/sprocket-*.whl, which `pip install` installs: Python's package and the program
+#   make wheel   make dist/*.whl, which `pip install` installs: Python's package and the program
 #   make format  rewrite the Swift files in the project's format
 #   make clean   remove what the others made
 
@@ -28,7 +28,8 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libasound2-dev libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
   libswresample-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
-TEST_PACKAGES := $(INSTALL_PACKAGES) faketime ffmpeg git python3-venv gstreamer1.0-tools \
+WHEEL_PACKAGES := $(INSTALL_PACKAGES) patchelf binutils
+TEST_PACKAGES := $(WHEEL_PACKAGES) faketime ffmpeg git python3-venv gstreamer1.0-tools \
   gstreamer1.0-plugins-good man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium \
   qrencode zint zbar-tools libsdl2-dev libjpeg-turbo-progs
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
@@ -71,7 +72,8 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
 .PHONY: run test test-all fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
-.PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages example-packages
+.PHONY: packages install-packages wheel-packages test-packages lab-packages bench-packages plot-packages
+.PHONY: example-packages
 .PHONY: judge-files judge-waiting all-packages venv lint unit plain threads threads-program
 .PHONY: addresses addresses-program readme flags
 .PHONY: storms storms-plain
@@ -347,6 +349,8 @@ COMPLETIONS := share/bash-completion/completions/sprocket share/zsh/site-functio
   share/fish/vendor_completions.d/sprocket.fish
 INSTALLED := bin/sprocket $(PROGRAM_FILE) $(MANUAL) $(COMPLETIONS)
 STAGE := .build/install
+# The libraries that the launcher looks for.
+LISTED := Tools/libraries
 TARGET = $(DESTDIR)$(PREFIX)
 
 # The plug-in builds the library once more, to read its symbols. Look at the pages by
@@ -363,7 +367,7 @@ install: full-prefix install-packages $(program)
 	rm -rf $(STAGE)
 	mkdir -p $(dir $(INSTALLED:%=$(STAGE)/%))
 	install --strip $(SPROCKET) $(STAGE)/$(PROGRAM_FILE)
-	Tools/libraries $(SPROCKET) >$(STAGE)/libraries.h
+	$(LISTED) $(SPROCKET) >$(STAGE)/libraries.h
 	clang -O2 -Wall -Wextra -Werror $(CPU:%=-march=%) -DPROGRAM='"$(PROGRAM_FILE)"' \
 	  -DLIBRARIES='"$(CURDIR)/$(STAGE)/libraries.h"' -o $(STAGE)/bin/sprocket Tools/launcher.c
 	python3 Tools/manual.py $(SPROCKET) >$(STAGE)/$(MANUAL)
@@ -378,9 +382,11 @@ uninstall: full-prefix
 	asRoot=$$([ -w "$(TARGET)" ] || echo sudo); cd "$(TARGET)"; \
 	  $$asRoot rm -f $(INSTALLED); [ ! -d $(dir $(PROGRAM_FILE)) ] || $$asRoot rmdir $(dir $(PROGRAM_FILE))
 
-# Python's package, with all that `make install` installs.
+# Python's package, with all that `make install` installs, and the libraries: the launcher looks for none.
 wheel: PREFIX = $(CURDIR)/.build/wheel
-wheel: install
+wheel: LISTED = true
+wheel: wheel-packages install
+	rm -f dist/*.whl
 	python3 Tools/wheel.py Python $(PREFIX) dist
 
 format:
@@ -422,6 +428,8 @@ packages:
 	$(call install,$(PACKAGES))
 install-packages:
 	$(call install,$(INSTALL_PACKAGES))
+wheel-packages:
+	$(call install,$(WHEEL_PACKAGES))
 test-packages:
 	$(call install,$(TEST_PACKAGES))
 lab-packages:
