@@ -49,7 +49,7 @@ def main(python, sprocket, rounds, *films):
                     part = statistics.median(ours[index] / theirs[index] for ours, theirs in
                                              zip(found["sprocket"], found[way]))
                     cells.append(f"{own:.2f} s" + ("" if way == "sprocket" else f" ({part:.2f})"))
-                print(f"| {pathlib.Path(film).name} | {text} | {what} | " + " | ".join(cells) + " |", flush=True)
+                print(f"| {pathlib.Path(film).name} | {text} | {what} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

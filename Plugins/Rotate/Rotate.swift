@@ -44,12 +44,13 @@ public struct Rotate: Stage {
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    try setup.writes(.nextImage, depth: .any)
     writer = setup.report(GeometryReport.self)
     let format = setup.format
     let asked = Isometry(turn).followed(by: Isometry(mirror))
     let shown = Isometry(format.presentation.orientation)
     isometry = upright ? shown.followed(by: asked) : asked
+    // A picture that lies as it shall is left as it is: it costs nothing, and stays the source's own.
+    if isometry != .identity { try setup.writes(.nextImage, depth: .any) }
     map = isometry.sourceFromPicture(width: format.width, height: format.height)
     mover = PlaneMover(isometry)
     var turned = format
@@ -77,6 +78,10 @@ public struct Rotate: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
+    guard isometry != .identity else {
+      frame.write(GeometryReport(frame.sensorMap), writer)
+      return .keep
+    }
     let map = frame.sensorMap.followed(by: map)
     frame.setSensorMap(map)
     frame.write(GeometryReport(map), writer)

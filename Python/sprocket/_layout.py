@@ -18,7 +18,7 @@ FATES = ("unread", "missing", "corrupt", "startup", "overrun", "late", "rejected
 Totals = Tuple[int, ...]
 
 # NumPy has no bfloat16: its bits are the upper half of a float32's.
-_TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2"}
+_TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2", "u16": "<u2"}
 _FIELD_TYPES = ("f8", "f4", "i8", "u4", "u1")
 _TEXTS = ("text", "binary")
 # Most slots, and most bytes of memory, that are believed. Larger: a share that lies can reserve more

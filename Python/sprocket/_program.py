@@ -21,7 +21,7 @@ _PATIENCE = 20.0
 _LONGEST_ERROR = 1 << 16
 
 # NumPy's and PyTorch's names of what a share calls otherwise.
-_TYPES = {"uint8": "u8", "float16": "f16", "float32": "f32", "bfloat16": "bf16"}
+_TYPES = {"uint8": "u8", "float16": "f16", "float32": "f32", "bfloat16": "bf16", "uint16": "u16"}
 # Options whose numbers are seconds, and those that are a width and a height.
 _DURATIONS = frozenset(["--duration", "--from", "--keep", "--pre-roll", "--to"])
 _SIZES = frozenset(["--size", "--scale"])

@@ -182,7 +182,7 @@ extension FrameCopy.Content {
     var settings = TensorSettings()
     settings.layout = .bgr
     settings.isExact = true
-    let plan = try TensorPlan(settings, for: setup.format)
+    let plan = try TensorPlan(settings, for: setup.format, untouched: setup.untouchedSource)
     setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
     return plan
   }

@@ -84,6 +84,12 @@ extension PixelFormat {
   ///
   /// The corresponding C function is `avcodec_find_best_pix_fmt_of_list`.
   static func nearest(_ format: AVPixelFormat) -> AVPixelFormat {
+    // RGB of 8 bits, or of a palette, loses nothing.
+    if Converter.isRGB(format),
+      unsafe (libav.av_pix_fmt_desc_get(format)?.pointee.comp.0.depth ?? 16) <= 8
+    {
+      return AV_PIX_FMT_RGB24
+    }
     let best = unsafe targets.withUnsafeBufferPointer { list in
       unsafe libav.avcodec_find_best_pix_fmt_of_list(list.baseAddress, format, 0, nil)
     }

@@ -216,6 +216,28 @@ def test_pictures_are_upright(film, tmp_path):
         assert (video.width, video.height) == (120, 160) and stored[0].image.shape == (120, 160, 3)
 
 
+def test_red_green_and_blue_come_as_they_went_in(tmp_path):
+    """Every bit of RGB of 8 bits, whatever the codec packs it in, and of gray of 16."""
+    pictures = np.random.default_rng(1).integers(0, 256, (5, 48, 66, 3), np.uint8)
+    for name, *codec in (("a.mkv", "ffv1", "bgr0"), ("b.mkv", "ffv1", "gbrp"), ("a.mov", "png", "rgb24"),
+                         ("c.mkv", "libx264rgb", "rgb24", "-qp", "0"), ("a.avi", "utvideo", "gbrp"),
+                         ("b.avi", "huffyuv", "bgra"), ("a.nut", "rawvideo", "rgb24"),
+                         ("b.mov", "qtrle", "rgb24")):
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "66x48", "-i",
+                        "-", "-c:v", codec[0], "-pix_fmt", *codec[1:], tmp_path / name], check=True,
+                       timeout=LIMIT, input=pictures.tobytes())
+        for layout, expected in (("rgb", pictures), ("bgr", pictures[..., ::-1])):
+            with package.run(f"file:{tmp_path / name}", image=layout) as frames:
+                np.testing.assert_array_equal(np.stack([frame.image for frame in frames]), expected, name)
+            with package.Video(tmp_path / name, image=layout) as video:
+                np.testing.assert_array_equal(video[3].image, expected[3], name)
+    gray = np.random.default_rng(2).integers(0, 65536, (48, 66), np.uint16)
+    cv2.imwrite(str(tmp_path / "gray.png"), gray)
+    for kind in (np.uint16, "uint16", "u16"):
+        with package.run(f"file:{tmp_path / 'gray.png'}", image={"layout": "gray", "type": kind}) as frames:
+            np.testing.assert_array_equal(next(frames).image, gray)
+
+
 def test_times_that_go_back_are_found():
     with package.Video(clip("generic/box.mp4"), tensor=(32, 32)) as video:
         assert video.duration == pytest.approx(15.2, abs=0.02)

@@ -197,7 +197,7 @@ struct TensorTrial: CustomStringConvertible {
         width: Int.random(in: 1...50, using: &random),
         height: Int.random(in: 1...50, using: &random))
     }
-    if Bool.random(using: &random), settings.element != .u8 {
+    if Bool.random(using: &random), settings.element != .u8, settings.element != .u16 {
       settings.mean = ChannelValues(0.4, 0.5, 0.6)
       settings.deviation = ChannelValues(0.5, -0.25, 2)
     }
@@ -218,6 +218,7 @@ struct TensorTrial: CustomStringConvertible {
     return (0..<count).map { index in
       switch element {
       case .u8: Double(bytes[index])
+      case .u16: Double(word(index))
       case .f16: Double(Float16(bitPattern: word(index)))
       case .bf16: Double(Float(bitPattern: UInt32(word(index)) << 16))
       case .f32:
@@ -240,6 +241,8 @@ struct TensorTrial: CustomStringConvertible {
     case .f16: 0.002
     case .bf16: 0.0161
     case .f32: 2e-5
+    // Of 65,536 levels, singles have 256 parts.
+    case .u16: 0.55
     }
   }
 }
@@ -256,7 +259,11 @@ struct TensorTwin {
     let shift = settings.mean.values[channel]
     let level = level(entry, channel, x, y) ?? settings.pad
     let number = (level * settings.usedScale - shift) / settings.deviation.values[channel]
-    return settings.usedElement == .u8 ? min(max(number, 0), 255) : number
+    return switch settings.usedElement {
+    case .u8: min(max(number, 0), 255)
+    case .u16: min(max(number, 0), 65_535)
+    case .f16, .f32, .bf16: number
+    }
   }
 
   /// `nil` where the picture does not reach.

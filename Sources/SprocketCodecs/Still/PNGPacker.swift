@@ -47,12 +47,7 @@ final class PNGPacker: Packer {
     unsafe self.memory = unsafe memory
     self.raster = raster
     self.compressor = compressor
-    do throws(RunError) {
-      writer = try StillRasterWriter(raster)
-    } catch {
-      unsafe free(memory)
-      throw error
-    }
+    writer = StillRasterWriter(raster)
     exif = ExifWriter(facts)
   }
 

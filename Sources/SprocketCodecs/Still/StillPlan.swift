@@ -46,7 +46,7 @@ public struct StillPlan: Sendable {
   public func makePacker() throws(RunError) -> any Packer {
     switch content {
     case .png(let raster): try PNGPacker(raster, facts)
-    case .tiff(let raster): try TIFFPacker(raster, facts)
+    case .tiff(let raster): TIFFPacker(raster, facts)
     case .dng(let mosaic): DNGPacker(mosaic, facts)
     }
   }

@@ -15,9 +15,9 @@ final class TIFFPacker: Packer {
 
   static func capacity(_ raster: StillRaster) -> Int { start + raster.byteCount }
 
-  init(_ raster: StillRaster, _ facts: StillFacts) throws(RunError) {
+  init(_ raster: StillRaster, _ facts: StillFacts) {
     self.raster = raster
-    writer = try StillRasterWriter(raster)
+    writer = StillRasterWriter(raster)
     exif = ExifWriter(facts)
   }
 

@@ -2,11 +2,11 @@ internal import SprocketCore
 internal import SprocketPixels
 internal import SprocketYUV
 
-/// Makes whole pictures of bytes several times faster than `RegionPacker`: gray without numbers in between, and
-/// RGB by libyuv.
+/// Makes whole pictures of bytes several times faster than `RegionPacker`: gray without floating-point
+/// numbers, and RGB by libyuv.
 ///
-/// Luma of full range is copied, that of limited range is stretched. libyuv makes RGB from JPEGs of 4:2:0 and 4:2:2 whose width is even:
-/// the library is up to 7 levels off in the last column of others.
+/// Luma of full range is copied, that of limited range is stretched. libyuv makes RGB from JPEGs of 4:2:0 and
+/// 4:2:2 whose width is even: it is up to 7 levels off in the last column of others.
 struct PictureShortcut {
   private enum Way {
     case luma(isFull: Bool)
@@ -68,8 +68,8 @@ struct PictureShortcut {
   }
 }
 
-/// Levels of 16 to 235 become those of 0 to 255, rounded to the nearest: 76,309 is 255 / 219 with 16 bits behind
-/// the point, and gives the nearest number for each of the 256 levels.
+/// Levels of 16 to 235 become those of 0 to 255, rounded to the nearest: 76,309 is 255 / 219 with 16 bits
+/// behind the point, and gives the nearest number for each of the 256 levels.
 @inline(never)
 private func stretch(_ row: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
   precondition(row.count == target.count)

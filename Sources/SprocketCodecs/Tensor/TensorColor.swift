@@ -49,8 +49,13 @@ struct TensorColor: Sendable {
     channels = parts.enumerated().map { index, part in
       let gain = settings.usedScale / settings.deviation.values[index]
       let shift = -settings.mean.values[index] / settings.deviation.values[index]
-      // Bytes hold no more.
-      let bounds = settings.usedElement == .u8 ? 0...255 : -Double.infinity...Double.infinity
+      // Whole numbers hold no more.
+      let bounds: ClosedRange<Double> =
+        switch settings.usedElement {
+        case .u8: 0...255
+        case .u16: 0...65_535
+        case .f16, .f32, .bf16: -Double.infinity...Double.infinity
+        }
       func bounded(_ number: Double) -> Float {
         Float(min(max(number, bounds.lowerBound), bounds.upperBound))
       }

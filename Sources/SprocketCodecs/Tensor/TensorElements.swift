@@ -7,6 +7,12 @@ func rounded(_ number: Float) -> UInt8 {
   UInt8(truncatingIfNeeded: (number + 8_388_608).bitPattern)
 }
 
+/// Rounds a number from 0 to 65535 to the nearest.
+@inline(__always)
+func roundedWord(_ number: Float) -> UInt16 {
+  UInt16(truncatingIfNeeded: (number + 8_388_608).bitPattern)
+}
+
 /// Half precision.
 @inline(__always)
 func halved(_ number: Float) -> UInt16 { Float16(number).bitPattern }
@@ -23,6 +29,13 @@ func round(_ row: [Float], into bytes: inout [UInt8]) {
   var target = bytes.mutableSpan
   precondition(target.count == row.count)
   for x in 0..<row.count { target[x] = rounded(row[x]) }
+}
+
+func round(_ row: [Float], into words: inout [UInt16]) {
+  let row = row.span
+  var target = words.mutableSpan
+  precondition(target.count == row.count)
+  for x in 0..<row.count { target[x] = roundedWord(row[x]) }
 }
 
 func halve(_ row: [Float], into words: inout [UInt16]) {

@@ -12,6 +12,7 @@ public final class TensorPacker: Packer {
   private let color: TensorColor
   /// What makes the tensor without numbers in between; `nil` where nothing does.
   private let shortcut: PictureShortcut?
+  private let source: SourceRows?
   private var rows: PictureRows?
   /// By region, for each scale up to the plan's: another sink may need a larger picture.
   private var packers: [[RegionPacker]]
@@ -20,8 +21,9 @@ public final class TensorPacker: Packer {
   public init(_ plan: TensorPlan) {
     self.plan = plan
     color = TensorColor(plan.settings, plan.format)
-    shortcut = PictureShortcut(plan)
-    rows = shortcut == nil ? PictureRows(plan) : nil
+    source = SourceRows(plan)
+    shortcut = source == nil ? PictureShortcut(plan) : nil
+    rows = source == nil && shortcut == nil ? PictureRows(plan) : nil
     packers = LumaScale.allCases.prefix(Int(plan.scale.rawValue) + 1).map { scale in
       plan.regions.indices.map { RegionPacker(plan, region: $0, reducedBy: scale) }
     }
@@ -52,6 +54,7 @@ public final class TensorPacker: Packer {
     _ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>
   ) -> Int? {
     guard bytes.count >= plan.byteCount else { return nil }
+    if let source { return source.pack(frame.sourcePlane(0), into: &bytes) ? plan.byteCount : nil }
     let image = frame.reducedImage(plan.scale)
     let scale = Int(frame.imageScale.rawValue)
     guard scale < packers.count else { return nil }
@@ -151,6 +154,7 @@ private struct RegionPacker {
       case .u8: round(numbers[index], into: &bytes[index])
       case .f16: halve(numbers[index], into: &words[index])
       case .bf16: cut(numbers[index], into: &words[index])
+      case .u16: round(numbers[index], into: &words[index])
       case .f32: break
       }
     }
@@ -166,7 +170,7 @@ private struct RegionPacker {
       let range = start..<start + 3 * count
       switch element {
       case .u8: target.withElements(range) { interleave(bytes, into: &$0) }
-      case .f16, .bf16: target.withElements(range) { interleave(words, into: &$0) }
+      case .f16, .bf16, .u16: target.withElements(range) { interleave(words, into: &$0) }
       case .f32: target.withElements(range) { interleave(numbers, into: &$0) }
       }
       return
@@ -176,7 +180,7 @@ private struct RegionPacker {
       let range = start..<start + count
       switch element {
       case .u8: target.withElements(range) { copy(bytes[channel], into: &$0) }
-      case .f16, .bf16: target.withElements(range) { copy(words[channel], into: &$0) }
+      case .f16, .bf16, .u16: target.withElements(range) { copy(words[channel], into: &$0) }
       case .f32:
         target.withElements(range) {
           mix(y, u, v, hasChroma: hasChroma, color.channels[channel], into: &$0)
@@ -216,6 +220,7 @@ private struct RegionPacker {
       case .u8: target.withElements(range) { fill(&$0, with: rounded(pad), step: step) }
       case .f16: target.withElements(range) { fill(&$0, with: halved(pad), step: step) }
       case .bf16: target.withElements(range) { fill(&$0, with: cut(pad), step: step) }
+      case .u16: target.withElements(range) { fill(&$0, with: roundedWord(pad), step: step) }
       case .f32: target.withElements(range) { fill(&$0, with: pad, step: step) }
       }
     }

@@ -18,6 +18,8 @@ public struct TensorPlan: Sendable {
   /// By how much the picture may be reduced while it is decoded.
   public let scale: LumaScale
   let regions: [PlacedRegion]
+  /// The picture is RGB that the source delivered, pixel for pixel; `nil` where it is made of the image.
+  let sourceOrder: RGBOrder?
 
   /// Most bytes of a frame's tensor, 1 GB. Larger: larger tensors, each in a slot of its own.
   static let mostBytes = 1 << 30
@@ -25,8 +27,11 @@ public struct TensorPlan: Sendable {
   /// Largest number of half precision (IEEE 754).
   private static let mostHalf: Float = 65_504
 
-  /// Throws `.usage` for settings that these frames cannot have.
-  public init(_ settings: TensorSettings, for format: FrameFormat) throws(RunError) {
+  /// `source` is the format of the source's frames, if no stage writes to them: RGB of those is taken as it
+  /// is. Throws `.usage` for settings that these frames cannot have.
+  public init(
+    _ settings: TensorSettings, for format: FrameFormat, untouched source: FrameFormat? = nil
+  ) throws(RunError) {
     let image = try format.picture()
     let deviations = settings.deviation.values
     let isUsable = { (value: Double) in (1e-6...1e6).contains(abs(value)) }
@@ -77,13 +82,20 @@ public struct TensorPlan: Sendable {
     scale =
       isReducible
       ? LumaScale.allCases.last { Double($0.divisor) <= least } ?? .full : .full
-    parts = .reducedImage(scale)
+    isPlainPicture = Self.isPlain(settings, size, self.regions, format)
+    let isInterleaved = settings.usedOrder == .nhwc && settings.usedChannels != .gray
+    sourceOrder = isPlainPicture && isInterleaved ? source?.pixelFormat.rgbOrder : nil
+    parts = sourceOrder == nil ? .reducedImage(scale) : .encoded
   }
 
   /// Whether each tensor is the picture itself, pixel for pixel, in bytes as they are.
-  var isPlainPicture: Bool {
+  let isPlainPicture: Bool
+
+  private static func isPlain(
+    _ settings: TensorSettings, _ size: TensorSize, _ regions: [PlacedRegion], _ format: FrameFormat
+  ) -> Bool {
     let region = regions[0]
-    return regions.count == 1 && width == format.width && height == format.height
+    return regions.count == 1 && size.width == format.width && size.height == format.height
       && region.stepX == 1 && region.stepY == 1 && region.firstX == 0 && region.firstY == 0
       && settings.usedElement == .u8 && settings.usedScale == 1
       && settings.mean == ChannelValues(0) && settings.deviation == ChannelValues(1)

@@ -16,11 +16,13 @@ public struct TensorSettings: KindSettings, Hashable {
     case f16, f32
     /// The upper half of an `f32`, rounded to the nearest, ties to even.
     case bf16
+    /// Rounded to the nearest, 0 to 65535.
+    case u16
 
     public var bytes: Int {
       switch self {
       case .u8: 1
-      case .f16, .bf16: 2
+      case .f16, .bf16, .u16: 2
       case .f32: 4
       }
     }
@@ -79,7 +81,9 @@ public struct TensorSettings: KindSettings, Hashable {
       Setting(
         "filter", \.filter, "bilinear as OpenCV's INTER_LINEAR; area: means, for small pictures"),
       Setting("pad", \.pad, range: 0...255, "level around a letterboxed picture"),
-      Setting("scale", \.scale, "what levels, 0 to 255, are multiplied by; auto: 1/255, 1 for u8"),
+      Setting(
+        "scale", \.scale,
+        "what levels, 0 to 255, are multiplied by; auto: 1/255, 1 for u8, 257 for u16"),
       Setting("mean", \.mean, "subtracted after that, by channel"),
       Setting("std", \.deviation, "what the rest is divided by, by channel"),
       Setting("regions", \.regions, "parts of the picture, each an entry of the first axis"),
@@ -102,7 +106,14 @@ extension TensorSettings {
   }
   public var usedElement: Element { element ?? (layout == .tensor ? .f32 : .u8) }
   public var usedOrder: Order { order ?? (layout == .tensor ? .nchw : .nhwc) }
-  var usedScale: Double { scale ?? (usedElement == .u8 ? 1 : 1.0 / 255) }
+  var usedScale: Double {
+    if let scale { return scale }
+    return switch usedElement {
+    case .u8: 1
+    case .u16: 257
+    case .f16, .f32, .bf16: 1.0 / 255
+    }
+  }
 }
 
 /// Width and height in pixels, spelled `640x480`.

@@ -156,6 +156,9 @@ public struct SinkSetup {
 
   public var isLive: Bool { source.isLive }
 
+  /// The format of the source's frames, if no stage writes pixels.
+  public var untouchedSource: FrameFormat? { isUntouched ? source.format : nil }
+
   /// Declares what the sink's packers and `write` read of each frame.
   public mutating func reads(_ parts: FrameParts) throws(RunError) {
     if !parts.isDisjoint(with: .pixels) { _ = try format.picture() }

@@ -77,7 +77,7 @@ struct FrameHeader {
 
 /// Shape and kind of the numbers, as headers have them.
 struct FrameLayoutCode {
-  /// 0 bytes, 1 half precision, 2 single precision, 3 bfloat16.
+  /// 0 bytes, 1 half precision, 2 single precision, 3 bfloat16, 4 words.
   let element: UInt8
   /// 0 RGB, 1 BGR, 2 gray.
   let channels: UInt8
@@ -92,6 +92,7 @@ struct FrameLayoutCode {
       case .f16: 1
       case .f32: 2
       case .bf16: 3
+      case .u16: 4
       }
     channels =
       switch settings.usedChannels {

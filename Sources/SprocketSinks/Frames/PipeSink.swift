@@ -45,7 +45,8 @@ public final class PipeSink: Sink {
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let new = setup.format
     try refuseSettings()
-    let plan = layout == .y4m ? nil : try TensorPlan(tensor, for: new)
+    let plan =
+      layout == .y4m ? nil : try TensorPlan(tensor, for: new, untouched: setup.untouchedSource)
     if let format {
       guard isSame(format, new, plan) else {
         throw RunError(

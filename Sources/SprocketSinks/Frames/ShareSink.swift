@@ -66,7 +66,8 @@ public final class ShareSink: Sink {
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let takesEvery = settings.take.map { $0 == .every } ?? !setup.isLive
     let waits = takesEvery && !setup.isLive
-    let plan = try TensorPlan(settings.usedTensor, for: setup.format)
+    let plan = try TensorPlan(
+      settings.usedTensor, for: setup.format, untouched: setup.untouchedSource)
     try setup.reads(plan.parts)
     setup.takesLatest = !takesEvery
     let new = ShareLayout(
