@@ -18,14 +18,19 @@ from ._errors import (DamagedFrame, Error, NoSuchFile, NoSuchItem, NoSuchShare, 
                       ProgramNotFound, Refused, RunError, ShareRefused, Timeout, WriterGone)
 from ._frame import Batch, Frame
 from ._layout import Layout
+from ._lens import undistort
+from ._pairs import Pairs
 from ._program import program
 from ._run import Run, run
+from ._sound import Sound, sound
 from ._stream import Stream
 from ._table import Table, reports
 from ._video import Video, VideoPart
+from ._writer import Writer
 
 __version__ = "0.1.0"
 __all__ = ["Batch", "Control", "DamagedFrame", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchFile",
-           "NoSuchItem", "NoSuchShare", "NotAllowed", "NotPermitted", "ProgramNotFound", "Refused", "Run",
-           "RunError", "ShareRefused", "Stream", "Table", "Timeout", "Video", "VideoPart", "WriterGone",
-           "batch", "connect", "devices", "export", "inspect", "program", "reports", "run"]
+           "NoSuchItem", "NoSuchShare", "NotAllowed", "NotPermitted", "Pairs", "ProgramNotFound", "Refused",
+           "Run", "RunError", "ShareRefused", "Sound", "Stream", "Table", "Timeout", "Video", "VideoPart",
+           "Writer", "WriterGone", "batch", "connect", "devices", "export", "inspect", "program", "reports",
+           "run", "sound", "undistort"]

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Dict, List, Mapping, NoReturn, Optional
+import time
+from typing import Any, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +105,14 @@ class Frame:
         return CLOCKS[code] if code < len(CLOCKS) else "unknown"
 
     @property
+    def unix_ns(self) -> Optional[int]:
+        """`captured_ns` as nanoseconds since 1970 (UTC), by what this machine's clock says now; `None` where
+        the time is not this machine's, as that of a file is not."""
+        if self.clock != "monotonic":
+            return None
+        return self.captured_ns + time.time_ns() - time.monotonic_ns()
+
+    @property
     def capture_point(self) -> str:
         """What `captured_ns` stands for: `unknown`, `start_of_exposure`, `end_of_frame` or `estimated`."""
         code = self._value("B", 45)
@@ -153,9 +162,16 @@ class Frame:
         """Where points of `tensor` lie in the sensor's picture, in pixels: an array of x and y, of the shape
         that was given (... x 2). Whole numbers are the middles of pixels. Undoes letterboxing, crops, turns,
         stabilization and undistortion."""
+        return _geometry.to_sensor(points, *self._way(region))
+
+    def from_sensor(self, points: npt.ArrayLike, region: int = 0) -> npt.NDArray[np.float64]:
+        """Where points of the sensor's picture lie in `tensor`: the inverse of `to_sensor`. They may lie
+        outside; NaN where the lens bends no point of the picture to them."""
+        return _geometry.from_sensor(points, *self._way(region))
+
+    def _way(self, region: int) -> Tuple[Any, ...]:
         matrices = np.frombuffer(self._header, "<f8", 18, 160).reshape(2, 3, 3)
-        return _geometry.to_sensor(points, self.layout.regions[region], matrices[0], self.layout.lens,
-                                   matrices[1])
+        return self.layout.regions[region], matrices[0], self.layout.lens, matrices[1]
 
 
 class Batch:

@@ -22,6 +22,52 @@ def to_sensor(points: npt.ArrayLike, region: Sequence[float], straight: Floats,
     return _projected(sensor, flat).reshape(given.shape)
 
 
+def from_sensor(points: npt.ArrayLike, region: Sequence[float], straight: Floats,
+                lens: Optional[Mapping[str, Any]], sensor: Floats) -> Floats:
+    """The inverse of `to_sensor`; NaN where no point of the picture leads."""
+    given = np.asarray(points, np.float64)
+    if given.shape[-1:] != (2,):
+        raise ValueError(f"points have a last axis of 2, x and y; this array has the shape {given.shape}")
+    flat = _projected(_inverse(sensor), given.reshape(-1, 2))
+    if lens is not None:
+        flat = undistort(lens, flat)
+    flat = _projected(_inverse(straight), flat)
+    return ((flat - (region[2], region[3])) / (region[0], region[1])).reshape(given.shape)
+
+
+# Steps of Newton's method at most, of which a lens of OpenCV's samples needs 4 to 8, and the error in pixels
+# that is one: points with more are beyond what the model bends.
+_STEPS, _ERROR = 30, 1e-6
+
+
+def undistort(lens: Mapping[str, Any], points: Floats) -> Floats:
+    """Points (n x 2) of the picture that the lens made in the straight one: the inverse of `distort`, by
+    Newton's method, from the place where there is no distortion. NaN where that finds none."""
+    focal_x, focal_y, center_x, center_y = lens["camera"]
+    new_x, new_y, new_center_x, new_center_y = lens["undistorted"]
+    found = (points - (center_x, center_y)) / (focal_x, focal_y) * (new_x, new_y)
+    found = found + (new_center_x, new_center_y)
+    step = 1e-3
+    with np.errstate(all="ignore"):
+        for _ in range(_STEPS):
+            error = distort(lens, found) - points
+            if not np.any(np.abs(error) > _ERROR):
+                break
+            across = (distort(lens, found + (step, 0)) - distort(lens, found - (step, 0))) / (2 * step)
+            down = (distort(lens, found + (0, step)) - distort(lens, found - (0, step))) / (2 * step)
+            area = across[:, 0] * down[:, 1] - across[:, 1] * down[:, 0]
+            found = found - np.stack([error[:, 0] * down[:, 1] - error[:, 1] * down[:, 0],
+                                      error[:, 1] * across[:, 0] - error[:, 0] * across[:, 1]],
+                                     axis=1) / area[:, None]
+        found[~np.all(np.abs(distort(lens, found) - points) <= 1000 * _ERROR, axis=1)] = np.nan
+    result: Floats = found
+    return result
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), np.float64)
+
+
 def _projected(matrix: Floats, points: Floats) -> Floats:
     turned = points @ matrix[:, :2].T + matrix[:, 2]
     result: Floats = turned[:, :2] / turned[:, 2:]

@@ -107,6 +107,7 @@ class Layout:
     source: str
     live: bool
     every: bool
+    holds: bool
     clock: str
     rate: float
     epoch: int
@@ -182,7 +183,7 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
                 "undistorted": _floats(lens["undistorted"], 4), "distortion": _floats(lens["distortion"], 14)}
     return Layout(
         source=str(keys["source"]), live=bool(keys["live"]), every=bool(keys["every"]),
-        clock=str(keys["clock"]),
+        holds=bool(keys.get("holds")), clock=str(keys["clock"]),
         rate=float(keys["rate"]), epoch=_whole(keys["epoch"], 0, 1 << 32, "epoch"),
         shared=_whole(keys["shared"], 0, 1 << 63, "shared"),
         totals=tuple(_whole(count, 0, 1 << 63, "totals") for count in totals), totals_at=totals_at,

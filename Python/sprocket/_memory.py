@@ -4,7 +4,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,18 @@ class _Loan:
     def __del__(self) -> None:
         if len(self._free) < Pool.MOST:
             self._free.append(self._piece)
+
+
+class _View:
+    """Keeps a slot until no array that was made of it is left."""
+
+    def __init__(self, pixels: npt.NDArray[Any], release: Callable[[], None]) -> None:
+        self._pixels = pixels
+        self._release = release
+        self.__array_interface__ = {**pixels.__array_interface__, "data": (pixels.ctypes.data, True)}
+
+    def __del__(self) -> None:
+        self._release()
 
 
 class Memory:
@@ -111,6 +123,11 @@ class Memory:
         pixels = self._pool.array((count, *self.layout.shape), self.layout.dtype)
         np.copyto(pixels, self._pixels[slot][:count])
         return pixels
+
+    def view(self, slot: int, count: int, release: Callable[[], None]) -> npt.NDArray[Any]:
+        """The pixels of a slot's first frames where they are, to be read only. `release` is called when no
+        array that was made of them is left."""
+        return np.asarray(_View(self._pixels[slot][:count], release))
 
     def header(self, slot: int, index: int) -> bytes:
         """A copy of a frame's header, with its reports."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import functools
 import os
 import select
 import socket
@@ -24,7 +25,7 @@ Item = TypeVar("Item", Frame, Batch)
 _Self = TypeVar("_Self", bound="Stream[Any]")
 # Where it lies (another layout may come behind it), slot, frames in it, ticket.
 Notice = Tuple[Memory, int, int, int]
-_HELLO, _ACKNOWLEDGEMENT = b"SPRKRDR1", b"SPRKACK1"
+_HELLO, _ACKNOWLEDGEMENT, _HOLD, _RELEASE = b"SPRKRDR1", b"SPRKACK1", b"SPRKHLD1", b"SPRKREL1"
 # Longest packet, which is a layout: no socket of packets sends more at once.
 _LONGEST = 1 << 18
 # Most packets that are looked at together; a socket holds fewer.
@@ -61,6 +62,9 @@ class Stream(Generic[Item], Iterator[Item]):
         self._least_sequence = 0
         # Count of shared frames behind the newest notice.
         self._noticed = 0
+        # Whether this step gives a view, and places that views keep.
+        self._wants_view = False
+        self._views = 0
         # What had become of all frames, by fate, when this reader came, and behind what was handed out.
         self._start: Totals = ()
         self._last: Totals = ()
@@ -160,6 +164,20 @@ class Stream(Generic[Item], Iterator[Item]):
             self._finish()
             raise
 
+    def view(self) -> Item:
+        """As a step of the loop, the next frame or batch, but without a copy: its arrays lie in the memory
+        that the program writes to, and cannot be written to.
+
+        The program leaves that place alone until no array that was made of it is left, also after `close`.
+        Half of the places less one can be kept so (3 of 8); beyond that, and for readers of the newest frame,
+        arrays are copies, which can be told by `tensor.flags.writeable`. Saves 0.5 to 1 ms for RGB of
+        1920x1080."""
+        self._wants_view = True
+        try:
+            return next(self)
+        finally:
+            self._wants_view = False
+
     def __aiter__(self: _Self) -> _Self:
         if self._is_closed:
             raise Error(self._over())
@@ -235,7 +253,11 @@ class Stream(Generic[Item], Iterator[Item]):
                 return [], np.empty(0)
             memory, slot, count, ticket = notice
             headers = [memory.header(slot, index) for index in range(count)]
-            pixels = None if self._is_left_out(headers) else memory.copied(slot, count)
+            pixels = None
+            if not self._is_left_out(headers):
+                pixels = self._kept(memory, slot, count, ticket) if self._can_view(memory) else None
+                if pixels is None:
+                    pixels = memory.copied(slot, count)
             if memory.holds(slot, ticket):
                 if any(header[:8] != MAGIC for header in headers):
                     raise self._lie("a frame's header does not begin as one does")
@@ -251,6 +273,21 @@ class Stream(Generic[Item], Iterator[Item]):
                 while not self._at_end and self._receive(wait=False, deadline=None) is not None:
                     pass
                 raise self._lie("a frame was overwritten before it was acknowledged")
+
+    def _can_view(self, memory: Memory) -> bool:
+        layout = memory.layout
+        return bool(self._wants_view and self.every and layout.holds
+                    and self._views < max(1, layout.slots // 2 - 1))
+
+    def _kept(self, memory: Memory, slot: int, count: int, ticket: int) -> npt.NDArray[Any]:
+        self._send(struct.pack("<8sQ", _HOLD, ticket))
+        self._views += 1
+        return memory.view(slot, count, functools.partial(self._release, ticket))
+
+    def _release(self, ticket: int) -> None:
+        self._views -= 1
+        if not self._is_closed and self._is_own:
+            self._send(struct.pack("<8sQ", _RELEASE, ticket))
 
     def _is_left_out(self, headers: List[bytes]) -> bool:
         return self._least_sequence > 0 and all(

@@ -16,7 +16,7 @@ struct RunCommand: ParsableCommand {
     help: ArgumentHelp(
       "Where frames come from; `\(programName) stages` lists every source. May be given several times: a "
         + "label names each in options and in `{source}`, which stands for it in names of files.",
-      valueName: "[label=]camera[:NAME] | file:PATH | replay:PATH | scene | none"))
+      valueName: "[label=]camera[:NAME] | file:PATH | replay:PATH | pipe:FD | scene | none"))
   var source: [String] = []
 
   @Option(

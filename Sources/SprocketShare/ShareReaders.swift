@@ -31,11 +31,11 @@ package final class ShareReaders {
   private var layout: [UInt8] = []
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
-  private var slots = ShareSlots()
+  var slots = ShareSlots()
   /// Counts of all frames so far, by fate.
   package private(set) var totals = FateTotals(repeating: 0)
   /// Whether readers that leave it to the share take every frame.
-  private var takesEvery = false
+  private(set) var takesEvery = false
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
 
@@ -87,7 +87,7 @@ package final class ShareReaders {
     memory.set(totals)
     slots.replace()
     for index in readers.indices {
-      readers[index].held = 0
+      (readers[index].held, readers[index].kept) = (0, 0)
       guard let takesEvery = readers[index].takesEvery else { continue }
       sendLayout(to: &readers[index], always: waits && takesEvery)
     }
@@ -121,7 +121,8 @@ package final class ShareReaders {
     for index in readers.indices {
       receive(&readers[index], now)
       if readers[index].needsLayout { sendLayout(to: &readers[index]) }
-      guard waits || listener != nil, readers[index].held != 0, !readers[index].isLeaving,
+      guard waits || listener != nil, readers[index].held & ~readers[index].kept != 0,
+        !readers[index].isLeaving,
         now - readers[index].progressed >= patience.nanosecondCount
       else { continue }
       dismiss(
@@ -144,9 +145,14 @@ package final class ShareReaders {
     return nil
   }
 
-  private var slotCount: Int { memory?.slotCount ?? SharedMemory.mostSlots }
+  var slotCount: Int { memory?.slotCount ?? SharedMemory.mostSlots }
 
   package var freeSlotCount: Int { slotCount - heldSlots.nonzeroBitCount }
+
+  /// Slots that no reader has still to acknowledge.
+  package var readSlotCount: Int {
+    slotCount - readers.reduce(UInt64(0)) { $0 | $1.held & ~$1.kept }.nonzeroBitCount
+  }
 
   /// A bit for each slot that a reader holds.
   private var heldSlots: UInt64 { readers.reduce(UInt64(0)) { $0 | $1.held } }
@@ -249,27 +255,9 @@ package final class ShareReaders {
     }
   }
 
-  /// False for what is no message of a reader.
-  private func hear(_ first: UInt64, _ second: UInt64, from reader: inout ShareReader) -> Bool {
-    guard let takesEvery = reader.takesEvery else {
-      guard first == ShareHello.magic, second <= 2 else { return false }
-      reader.takesEvery = second == 1 || second == 2 && self.takesEvery
-      sendLayout(to: &reader)
-      return true
-    }
-    // Only a reader of every frame acknowledges, and only tickets that it has been sent.
-    guard takesEvery, first == ShareHello.acknowledgement, second <= reader.lastSent else {
-      return false
-    }
-    let held = slots.held(reader.held, acknowledgedTo: second)
-    if held != reader.held { reader.progressed = monotonicNow() }
-    reader.held = held
-    return true
-  }
-
   /// Unless `always`, waits until the reader has received all packets: a layout that it does not receive
   /// keeps its memory from being freed.
-  private func sendLayout(to reader: inout ShareReader, always: Bool = false) {
+  func sendLayout(to reader: inout ShareReader, always: Bool = false) {
     guard let memory else { return }
     reader.needsLayout = !always && sprocket_unreceived(reader.descriptor) > 0
     guard !reader.needsLayout else { return }

@@ -30,6 +30,14 @@ struct ShareSlots {
     return rest
   }
 
+  /// A bit for the slot of a ticket; 0 where another frame has taken it, or other memory.
+  func bit(of ticket: UInt64) -> UInt64 {
+    for slot in 0..<SharedMemory.mostSlots where tickets[slot] == ticket && ticket != 0 {
+      return 1 << UInt64(slot)
+    }
+    return 0
+  }
+
   /// Other slots take their place, of which none is filled.
   mutating func replace() {
     tickets = InlineArray(repeating: 0)

@@ -7,6 +7,10 @@ enum ShareHello {
   static let magic: UInt64 = 0x3152_4452_4B52_5053
   /// "SPRKACK1" as bytes; then the ticket up to which the reader is done.
   static let acknowledgement: UInt64 = 0x314B_4341_4B52_5053
+  /// "SPRKHLD1" as bytes; then the ticket whose slot the reader keeps, whatever it acknowledges.
+  static let hold: UInt64 = 0x3144_4C48_4B52_5053
+  /// "SPRKREL1" as bytes; then the ticket whose slot it gives back.
+  static let release: UInt64 = 0x314C_4552_4B52_5053
 }
 
 /// What readers are told of a slot: 32 bytes.

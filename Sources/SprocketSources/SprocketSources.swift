@@ -6,6 +6,7 @@ public let builtinSources: [SourceKind] = [
   CameraSource.kind,
   FileSource.kind,
   EmptySource.kind,
+  PipeSource.kind,
   ReplaySource.kind,
   SceneSource.kind,
 ]

@@ -53,7 +53,8 @@ private func slowWeights(
   @Test(
     arguments: ResamplingFilter.allCases,
     [
-      (-0.25, 0.5), (0, 1), (0.3, 1), (0.25, 1.5), (0.5, 2), (1.2, 2.37), (1, 3), (1.5, 4), (2.5, 6),
+      (-0.25, 0.5), (0, 1), (0.3, 1), (0.25, 1.5), (0.5, 2), (1.2, 2.37), (1, 3), (1.5, 4),
+      (2.5, 6),
       (7, 15.3), (-9, 3), (30, 4),
     ])
   func equalsItsSlowTwin(_ filter: ResamplingFilter, _ place: (first: Double, step: Double)) {

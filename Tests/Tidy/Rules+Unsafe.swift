@@ -42,10 +42,10 @@ extension Rules {
         "FramePacker", "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker",
         "ImageView+Planes",
         "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
-        "Still/ASCIIText", "Still/PNGPacker", "Still/StillRaster", "Still/StillThumbnail",
+        "Still/ASCIIText", "Still/PNGPacker", "Still/StillThumbnail",
         "Still/WallClock",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
-        "Tensor/PictureRows", "Tensor/PictureShortcut",
+        "Tensor/PictureRows", "Tensor/PictureShortcut", "Tensor/SourceRows",
         "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(
@@ -149,6 +149,7 @@ extension Rules {
       "Sources/SprocketSources/File",
       ["FileFormat", "FileSource", "FileSource+Reading", "PictureNotes+File", "PictureSource"],
       "lends libavformat's and libavcodec's memory"),
+    Permission("Sources/SprocketSources/Pipe", ["PipeSource"], "wraps read and poll"),
     Permission(
       "Sources/SprocketSources/Devices", ["DeviceTree", "NodeWatch"], "reads folders, and inotify"),
     Permission("Sources/SprocketMCAP/Messages", ["JSONScanner"], "makes text of bytes"),

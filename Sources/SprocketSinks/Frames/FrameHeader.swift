@@ -4,16 +4,8 @@ internal import SprocketCore
 /// What precedes a frame in a pipe (`--pipe-header`) and in shared memory (`--share`): 384 bytes, little
 /// endian, as docs/share.md has them.
 struct FrameHeader {
-  static let byteCount = 384
-  /// "SPRKFRM1" as bytes in memory.
-  static let magic: UInt64 = 0x314D_5246_4B52_5053
-
-  enum Flag {
-    /// Nothing follows: the stream is complete. `number` is the count of frames that the source produced.
-    static let end: UInt32 = 1
-    /// Nothing before this frame can be compared with it.
-    static let discontinuity: UInt32 = 2
-  }
+  static let byteCount = FrameWire.byteCount
+  typealias Flag = FrameWire.Flag
 
   var flags: UInt32 = 0
   /// Bytes that follow: the tensor.
@@ -43,22 +35,24 @@ struct FrameHeader {
   /// Fills the first 384 of `bytes`.
   func encode(into bytes: inout MutableSpan<UInt8>) {
     for index in 0..<Self.byteCount { bytes[index] = 0 }
-    bytes.put(Self.magic, at: 0)
+    bytes.put(FrameWire.magic, at: 0)
     bytes.put(UInt32(Self.byteCount), at: 8)
-    bytes.put(flags | (record.isDiscontinuity ? Flag.discontinuity : 0), at: 12)
-    bytes.put(UInt64(payloadBytes), at: 16)
-    bytes.put(record.number, at: 24)
+    bytes.put(flags | (record.isDiscontinuity ? Flag.discontinuity : 0), at: FrameWire.At.flags)
+    bytes.put(UInt64(payloadBytes), at: FrameWire.At.payloadBytes)
+    bytes.put(record.number, at: FrameWire.At.number)
     bytes.put(record.sequence, at: 32)
     bytes.put(record.epoch, at: 40)
-    bytes[44] = record.captured.clock.rawValue
+    bytes[FrameWire.At.clock] = record.captured.clock.rawValue
     bytes[45] = record.capturePoint.rawValue
-    bytes.put(record.captured.nanoseconds, at: 48)
+    bytes.put(record.captured.nanoseconds, at: FrameWire.At.captured)
     bytes.put(record.dequeued, at: 56)
     bytes.put(record.processed, at: 64)
     bytes.put(handedOn, at: 72)
     if let layout {
-      (bytes[46], bytes[47]) = (layout.element, layout.channels)
-      for axis in 0..<4 { bytes.put(layout.shape[axis], at: 80 + 4 * axis) }
+      (bytes[FrameWire.At.element], bytes[FrameWire.At.channels]) = (
+        layout.element, layout.channels
+      )
+      for axis in 0..<4 { bytes.put(layout.shape[axis], at: FrameWire.At.axes + 4 * axis) }
     }
     for fate in 0..<12 { bytes.put(between[fate], at: 96 + 4 * fate) }
     bytes.put(record.inForce.exposureMicroseconds.bitPattern, at: 144)

@@ -89,7 +89,7 @@ public final class ShareSink: Sink {
     guard let (new, text, takesEvery, waits) = next.take() else { return }
     given?.use()
     try publishBatch()
-    if isGated, memory != nil { try waitForSlots(free: settings.slots) }
+    if isGated, memory != nil { try waitUntilRead() }
     readers.withdraw()
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes, slotCount: new.slots)
@@ -165,7 +165,7 @@ public final class ShareSink: Sink {
     guard !hasFailed else { return }
     try orFail { () throws(RunError) in
       try publishBatch()
-      if isGated { try waitForSlots(free: settings.slots) }
+      if isGated { try waitUntilRead() }
     }
     let lost = readers.unacknowledgedCount
     guard lost == 0 else {
@@ -261,9 +261,18 @@ public final class ShareSink: Sink {
     }
   }
 
-  /// Waits until so many slots are not read. A reader that gives none back for `patience` is disconnected.
+  /// Waits until so many slots are free. A reader that gives none back for `patience` is disconnected.
   private func waitForSlots(free count: Int) throws(RunError) {
-    while readers.freeSlotCount < count {
+    try wait { readers.freeSlotCount >= count }
+  }
+
+  /// Waits until readers of every frame have acknowledged all.
+  private func waitUntilRead() throws(RunError) {
+    try wait { readers.readSlotCount == settings.slots }
+  }
+
+  private func wait(until isDone: () -> Bool) throws(RunError) {
+    while !isDone() {
       guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
       readers.wait(milliseconds: Self.tick)
       readers.serve(waits: true)

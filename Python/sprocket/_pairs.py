@@ -1,0 +1,169 @@
+"""Frames of several sources that were captured together."""
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from types import TracebackType
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type
+
+from ._connect import connect
+from ._errors import Error, NoSuchShare, NotAllowed
+from ._frame import Frame
+from ._program import Child, Image, Tensor, option_arguments, pixel_settings
+from ._run import TIMEOUT, Source, source_text
+from ._stream import Stream
+
+# Seconds within which all sources have to be there. Larger: a camera that is slow to open is waited for.
+_OPENING = 30.0
+# Seconds after which a source that is asked for its share is looked at again.
+_LOOK = 0.2
+
+
+class Pairs(Iterator[Tuple[Frame, ...]]):
+    """Frames of several sources in one run, each of the first with the nearest of every other one.
+
+        with sprocket.Pairs({"left": "camera:A", "right": "camera:B"}, within=0.005, image="gray") as pairs:
+            for left, right in pairs:
+                depth(left.image, right.image, right.captured_ns - left.captured_ns)
+
+    - `sources`: by label, two or more; the order of the frames is theirs.
+    - `within`: seconds that a pair may be apart. Half of a frame's period at most: with more, a frame whose
+      partner was lost is paired with the next one.
+    - All else is as in `sprocket.run`; `{source}` in paths stands for the label: `movie="{source}.mov"`.
+
+    Frames without a partner are left out, and counted in `alone`, by label. Times of different clocks, a
+    film's and a camera's, are not paired. A loop that is slower than live sources misses frames of each, and
+    gets fewer pairs.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], *, within: float, stages: Sequence[str] = (),
+                 tensor: Optional[Tensor] = None, image: Optional[Image] = None,
+                 timeout: Optional[float] = TIMEOUT, **options: Any) -> None:
+        self._streams: List[Stream[Frame]] = []
+        self._child: Optional[Child] = None
+        if len(sources) < 2:
+            raise NotAllowed("pairs need two sources; of one, take sprocket.run", 2)
+        if not within >= 0:
+            raise NotAllowed(f"within={within!r} is not allowed: give seconds", 2)
+        self.labels: Tuple[str, ...] = tuple(sources)
+        """Of the sources, in the order of the frames."""
+        self.alone: Dict[str, int] = dict.fromkeys(sources, 0)
+        """Frames so far without a partner."""
+        self._within = round(within * 1e9)
+        # For each source, frames that were read and may still find a partner: the oldest first.
+        self._waiting: List[List[Frame]] = [[] for _ in sources]
+        self._ended = [False] * len(sources)
+        self._folder = tempfile.mkdtemp(prefix="sprocket-")
+        arguments = ["run"]
+        for label, source in sources.items():
+            arguments += ["--source", f"{label}={source_text(source)}"]
+        for stage in [stages] if isinstance(stages, str) else stages:
+            arguments += ["--stage", stage]
+        arguments += [*option_arguments(options), "--share",
+                      f"{self._folder}/{{source}}{pixel_settings(tensor, image)},take=every", "--summary",
+                      "-", "--quiet"]
+        try:
+            self._child = Child(arguments, [])
+            for label in sources:
+                self._streams.append(self._connected(f"{self._folder}/{label}", timeout))
+        except BaseException:
+            self.close()
+            raise
+
+    def _connected(self, path: str, timeout: Optional[float]) -> Stream[Frame]:
+        assert self._child is not None
+        for _ in range(round(_OPENING / _LOOK)):
+            try:
+                return connect(path, every=True, timeout=timeout, wait=_LOOK)
+            except NoSuchShare:
+                code = self._child.wait(0)
+                if code is not None:
+                    raise self._child.error(code) from None
+        raise Error(f"a source did not open within {_OPENING:g} s")
+
+    def __iter__(self) -> Pairs:
+        return self
+
+    def __next__(self) -> Tuple[Frame, ...]:
+        while True:
+            first = self._read(0)
+            if first is None:
+                self._drain()
+                raise StopIteration
+            partners = [self._nearest(index, first.captured_ns) for index in range(1, len(self._streams))]
+            self._waiting[0].pop(0)
+            found = [partner for partner in partners if partner is not None]
+            if len(found) == len(partners):
+                for index, partner in enumerate(found, 1):
+                    self._waiting[index].remove(partner)
+                return (first, *found)
+            self.alone[self.labels[0]] += 1
+
+    def _read(self, index: int, place: int = 0) -> Optional[Frame]:
+        """The frame at a place among those that wait; `None` behind the last one."""
+        waiting = self._waiting[index]
+        while len(waiting) <= place and not self._ended[index]:
+            frame = next(self._streams[index], None)
+            if frame is None:
+                self._ended[index] = True
+            else:
+                waiting.append(frame)
+        return waiting[place] if len(waiting) > place else None
+
+    def _nearest(self, index: int, time: int) -> Optional[Frame]:
+        """The frame of a source that is nearest to a time, if it is near enough. Those that no later frame
+        of the first source can be nearer to are alone."""
+        while (frame := self._read(index)) is not None:
+            if frame.captured_ns < time:
+                following = self._read(index, 1)
+                if following is not None and abs(following.captured_ns - time) <= time - frame.captured_ns:
+                    self._leave(index)
+                    continue
+                if time - frame.captured_ns > self._within:
+                    self._leave(index)
+                    continue
+            return frame if abs(frame.captured_ns - time) <= self._within else None
+        return None
+
+    def _leave(self, index: int) -> None:
+        self._waiting[index].pop(0)
+        self.alone[self.labels[index]] += 1
+
+    def _drain(self) -> None:
+        """Counts what comes behind the last frame of the first source."""
+        for index in range(1, len(self._streams)):
+            while self._read(index) is not None:
+                self._leave(index)
+        self._finish()
+
+    @property
+    def streams(self) -> Dict[str, Stream[Frame]]:
+        """By label, the stream of each source, with its `seen`, `missed` and `missed_by`."""
+        return dict(zip(self.labels, self._streams))
+
+    def _finish(self) -> None:
+        assert self._child is not None
+        code = self._child.wait(TIMEOUT)
+        self.close()
+        if code:
+            raise self._child.error(code)
+
+    def close(self) -> None:
+        """Ends the run. Frames that were handed out stay as they are."""
+        for stream in self._streams:
+            stream.close()
+        if self._child is not None:
+            self._child.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Pairs:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_folder", None) and os.path.isdir(self._folder):
+            self.close()

@@ -1,0 +1,238 @@
+"""Arrays of this process as movies, stills and dumps."""
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import struct
+import time
+from types import TracebackType
+from typing import Any, Dict, Optional, Type, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import Error, NotAllowed, Timeout
+from ._frame import MAGIC, Frame
+from ._layout import CLOCKS, HEADER_BYTES
+from ._program import Child, option_arguments
+
+# Suffixes of what is no movie.
+_STILLS = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".dng")
+_MOVIES = (".mov", ".mp4", ".mkv", ".m4v")
+# Seconds for which a frame waits until the program takes it, and for which files are completed.
+_PATIENCE = 300.0
+# Bytes of the pipe, where the system allows as many.
+_PIPE_BYTES = 1 << 20
+_SET_PIPE_SIZE = 1031
+
+
+class Writer:
+    """Makes a movie, stills or a dump of arrays.
+
+        with sprocket.Writer("out.mp4", fps=30, codec="h264") as writer:
+            for image in images:                        # height x width x 3, uint8, RGB
+                writer.write(image)
+
+    - `path`: a movie by its ending (`.mov`, `.mp4`, `.mkv`), a dump (`.mcap`), or stills, where it is a
+      folder or ends as a picture does, with the number where `{n}` is: `"shots/{n}.png"`.
+    - `fps`: frame `n` is at `n / fps` seconds. Without it each frame is given its time. Of a movie with times
+      it says what encoders plan with.
+    - `channels`: `"rgb"` or `"bgr"`, the order in arrays of three channels.
+    - All else is an option of `sprocket run`, as `codec="h264"`, `quality=90`, `stage="resize:size=640x480"`,
+      `overwrite=True`.
+
+    Every frame is written, in order; `write` waits while the program is busy. The file is complete when
+    `close`, or the end of the `with` block, has returned; an error of the program is raised there, or by the
+    next `write`. `summary` then has the ledger.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"], *, fps: Optional[float] = None,
+                 channels: str = "rgb", **options: Any) -> None:
+        self._is_closed = True
+        if channels not in ("rgb", "bgr"):
+            raise NotAllowed(f'channels={channels!r} is not allowed: give "rgb" or "bgr"', 2)
+        if fps is not None and not 0 < fps <= 1e6:
+            raise NotAllowed(f"fps={fps!r} is not allowed: give frames per second", 2)
+        self._fps = fps
+        self._channels = 0 if channels == "rgb" else 1
+        self._path = os.fspath(path)
+        # A picture file alone has one frame.
+        self._is_single = _option(self._path) == "--stills" and "{" not in self._path \
+            and bool(os.path.splitext(self._path)[1])
+        self._number = 0
+        self._last: Optional[int] = None
+        self._summary: Dict[str, Any] = {}
+        rate = [] if fps is None else ["--rate", f"{fps:.12g}"]
+        theirs, self._pipe = os.pipe()
+        try:
+            try:
+                os.set_blocking(self._pipe, False)
+                _enlarge(self._pipe)
+                self._child = Child(
+                    ["run", "--source", f"pipe:{theirs}", *rate, _option(self._path), self._path,
+                     *option_arguments(options), *(["--frames", "1"] if self._is_single else []),
+                     "--summary", "-", "--quiet"], [theirs])
+            finally:
+                os.close(theirs)
+        except BaseException:
+            os.close(self._pipe)
+            raise
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        return f"<sprocket.Writer of {self._path}: {self._number} frames{', closed' * self._is_closed}>"
+
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """The keys of `--summary`, after `close`: how many frames each file has, and what became of
+        others."""
+        return self._summary
+
+    def write(self, image: Union[npt.ArrayLike, Frame], *, seconds: Optional[float] = None,
+              captured_ns: Optional[int] = None) -> None:
+        """Writes a frame: an array of height x width x 3 (uint8), or height x width (uint8, or uint16 for a
+        dump and stills), or a `Frame`, which brings its own time. Its time is given in seconds or
+        nanoseconds, later than the frame's before, unless the writer has `fps`."""
+        if self._is_closed:
+            raise Error(f"{self!r} takes no more frames; open another")
+        if self._is_single and self._number:
+            raise ValueError(f"{self._path} is one picture; name several as with {{n}}: \"shots/{{n}}.png\"")
+        clock = CLOCKS.index("media")
+        if isinstance(image, Frame):
+            if captured_ns is None and seconds is None and self._fps is None:
+                captured_ns = image.captured_ns
+                clock = max(0, CLOCKS.index(image.clock))
+            channels = 1 if image.layout.channels == "bgr" else 0
+            array = np.asarray(image.image)
+        else:
+            channels, array = self._channels, np.asarray(image)
+        if array.ndim == 3 and array.shape[2] == 1:
+            array = array[:, :, 0]
+        kind = _kind(array)
+        if array.ndim == 2:
+            channels = 2
+        at = self._time(seconds, captured_ns)
+        array = np.ascontiguousarray(array)
+        height, width = array.shape[:2]
+        header = bytearray(HEADER_BYTES)
+        struct.pack_into("<8sIIQQQ", header, 0, MAGIC, HEADER_BYTES, 0, array.nbytes, self._number,
+                         self._number)
+        struct.pack_into("<BBBBq", header, 44, clock, 0, kind, channels, at)
+        struct.pack_into("<4I", header, 80, 1, height, width, 1 if array.ndim == 2 else 3)
+        self._send(header)
+        self._send(array.data.cast("B"))
+        self._number += 1
+        self._last = at
+
+    def close(self) -> None:
+        """Completes the file, and raises what went wrong."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            header = bytearray(HEADER_BYTES)
+            struct.pack_into("<8sIIQQ", header, 0, MAGIC, HEADER_BYTES, 1, 0, self._number)
+            if self._number and not self._is_single:
+                self._send(header)
+        finally:
+            os.close(self._pipe)
+            code = self._child.wait(_PATIENCE)
+            is_late = code is None
+            if is_late:
+                code = self._child.end()
+        if self._number == 0:
+            raise Error(f"{self!r} was given no frame, and has made no file")
+        if code:
+            raise self._child.error(code)
+        if is_late:
+            raise Error(f"{self._path} was not complete within {_PATIENCE:g} s of its last frame")
+        self._summary = json.loads(self._child.output)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.close()
+            return
+        try:
+            self.close()
+        except Error:
+            pass  # What ended the block is raised.
+
+    def __del__(self) -> None:
+        if not getattr(self, "_is_closed", True):
+            try:
+                self.close()
+            except Error:
+                pass
+
+    def _time(self, seconds: Optional[float], captured_ns: Optional[int]) -> int:
+        if seconds is not None and captured_ns is not None:
+            raise TypeError("give seconds or captured_ns, not both")
+        if captured_ns is not None:
+            at = int(captured_ns)
+        elif seconds is not None:
+            at = round(seconds * 1e9)
+        elif self._fps is not None:
+            at = round(self._number * 1e9 / self._fps)
+        else:
+            raise TypeError("this frame has no time: give the writer fps=, or the frame seconds= or "
+                            "captured_ns=")
+        if self._last is not None and at <= self._last:
+            raise ValueError(f"a frame at {at} ns comes behind one at {self._last} ns; times have to rise")
+        return at
+
+    def _send(self, data: Any) -> None:
+        rest = memoryview(data)
+        deadline = time.monotonic() + _PATIENCE
+        while len(rest):
+            try:
+                rest = rest[os.write(self._pipe, rest):]
+            except BlockingIOError:
+                poll = select.poll()
+                poll.register(self._pipe, select.POLLOUT)
+                if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                    raise Timeout(f"the program has not taken a frame of {self!r} within {_PATIENCE:g} s"
+                                  ) from None
+            except BrokenPipeError:
+                raise self._gone() from None
+
+    def _gone(self) -> Exception:
+        self._is_closed = True
+        os.close(self._pipe)
+        code = self._child.end()
+        return self._child.error(code) if code else Error(f"the program of {self!r} has ended early")
+
+
+def _enlarge(pipe: int) -> None:
+    try:
+        fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIPE_BYTES)
+    except OSError:
+        pass  # It has 64 KB.
+
+
+def _option(path: str) -> str:
+    ending = os.path.splitext(path)[1].lower()
+    if ending in _MOVIES:
+        return "--movie"
+    if ending == ".mcap":
+        return "--dump"
+    if ending in _STILLS or not ending or os.path.isdir(path):
+        return "--stills"
+    raise NotAllowed(f"{path} has an ending that no file is made of; give one of "
+                     f"{', '.join([*_MOVIES, '.mcap', *_STILLS])}, or a folder for stills", 2)
+
+
+def _kind(array: npt.NDArray[Any]) -> int:
+    """How the header calls its numbers."""
+    if array.ndim == 2 and array.dtype == np.uint16:
+        return 4
+    is_picture = array.ndim == 2 or array.ndim == 3 and array.shape[2] == 3
+    if array.dtype == np.uint8 and is_picture and array.size:
+        return 0
+    raise ValueError("a frame is an array of height x width x 3 of uint8, or height x width of uint8 or "
+                     f"uint16; this one is {array.dtype} of {' x '.join(map(str, array.shape)) or 'no axes'}")
