@@ -2,9 +2,8 @@
 
     PYTHONPATH=Python SPROCKET=... python latest.py
 
-A model is a pause of so many seconds after each frame. Prints a table: results per second as a part of what
-the model allows (1 / (pause + half of a period at most, for the next frame)), and the age of frames since they
-were shared when they are handed out, in periods.
+A model is a pause of so many seconds after each frame. Prints a table: results per second, their part of what
+the model allows, and the age of frames since they were shared when they are handed out, in periods.
 """
 import time
 
@@ -37,7 +36,8 @@ for rate in RATES:
         found, middle, most = trial(rate, pause, max(6, 10 * pause))
         # A model that is faster than the source gets every frame.
         allowed = min(rate, 1 / pause)
-        print(f"| {rate} | {pause} | {found:.2f} | {found / allowed:.3f} | {middle:.2f} | {most:.2f} |", flush=True)
+        print(f"| {rate} | {pause} | {found:.2f} | {found / allowed:.3f} | {middle:.2f} | {most:.2f} |",
+              flush=True)
     with sprocket.run("scene", source_set=["pace=real", "cached=30"], size="640x480", rate=rate,
                       image="gray") as frames:
         next(frames)

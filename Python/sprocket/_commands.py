@@ -5,7 +5,7 @@ import json
 import os
 from typing import Any, Dict, List, Sequence, Union
 
-from ._errors import NoSuchFile
+from ._errors import NoSuchFile, check_file
 from ._program import Child, option_arguments
 
 Path = Union[str, "os.PathLike[str]"]
@@ -31,6 +31,8 @@ def export(source: Union[Path, Sequence[Path]], target: Path, /, **options: Any)
     """Converts a movie, a dump or pictures, as `sprocket export` does: `scale="640x480"`, `from_=10`,
     `codec="h264"`, `overwrite=True`. Returns when the file is complete."""
     sources = [source] if isinstance(source, (str, os.PathLike)) else source
+    for each in sources:
+        check_file(os.fspath(each))
     _output(["export", *option_arguments(options), *[os.fspath(path) for path in [*sources, target]]])
 
 

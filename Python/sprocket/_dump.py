@@ -145,6 +145,11 @@ class Dump(Sequence[DumpFrame]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        file = getattr(self, "_file", None)
+        if file is not None:
+            file.close()
+
     def __len__(self) -> int:
         return len(self._frames)
 

@@ -98,16 +98,26 @@ def opened(path: Union[str, "os.PathLike[str]"]) -> BinaryIO:
         raise Error(f"{os.fspath(path)} cannot be read: {error.strerror}") from None
 
 
+def check_file(path: str) -> None:
+    """Raises for a file that is not there or may not be read. The program knows patterns of names."""
+    if path == "-" or any(mark in path for mark in "*?%["):
+        return
+    if not os.path.lexists(path):
+        raise NoSuchFile(f"there is no file {path}; check the spelling")
+    if os.path.exists(path) and not os.access(path, os.R_OK):
+        raise NotPermitted(f"{path} may not be read; ask its owner")
+
+
 def in_words_of_python(text: str) -> str:
     """An error of the program, with its options as the keywords of `run` that they come from."""
-    text = re.sub(r" \(--[a-z-]+\)", "", text)
+    text = re.sub(r" \(--[a-z-]+\)(?=$|;|\n)", "", text)
     text = re.sub(r"The value '(.*?)' is invalid for '--([a-z-]+)(?: <[^>]*>)?'",
                   r"--\2=\1 is not allowed", text)
     text = re.sub(r"Unknown option '(--[a-z-]+)'\. Did you mean '(--[a-z-]+)'\?",
                   r"run has no parameter `\1`; did you mean `\2`?", text)
     text = re.sub(r"Unknown option '(--[a-z-]+)'", r"run has no parameter `\1`", text)
     text = text.replace("the sink share has", "tensor, or image, has").replace("the sink share: ", "")
-    return re.sub(r"--([a-z]+(?:-[a-z]+)*)",
+    return re.sub(r"(?<![\w/.-])--([a-z]+(?:-[a-z]+)*)",
                   lambda found: _KEYWORDS.get(found[1], found[1].replace("-", "_")), text)
 
 

@@ -39,12 +39,18 @@ def undistort(camera_matrix: npt.ArrayLike, distortion: npt.ArrayLike, size: Tup
     global _folder
     if _folder is None:
         _folder = tempfile.mkdtemp(prefix="sprocket-")
-        atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+        atexit.register(_remove, _folder, os.getpid())
     path = os.path.join(_folder, f"lens-{os.getpid()}-{next(_numbers)}.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"image_width": int(size[0]), "image_height": int(size[1]),
                    "camera_matrix": _matrix(matrix), "distortion_coefficients": _matrix(numbers[None])}, file)
     return f"undistort:calibration={path},model={'fisheye' if fisheye else 'pinhole'},alpha={alpha:g}"
+
+
+def _remove(folder: str, process_id: int) -> None:
+    """A process that was forked leaves its parent's files."""
+    if os.getpid() == process_id:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _matrix(values: npt.NDArray[np.float64]) -> Any:

@@ -1,9 +1,11 @@
 """Frames of several sources that were captured together."""
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
+import time
 from types import TracebackType
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type
 
@@ -16,6 +18,10 @@ from ._stream import Stream
 
 # Seconds within which all sources have to be there. Larger: a camera that is slow to open is waited for.
 _OPENING = 30.0
+# Seconds that a run may take to complete its files.
+_FILES_LIMIT = 300.0
+# Seconds for which frames behind the last pair are counted. Larger: a source without end is ended later.
+_DRAIN = 5.0
 # Seconds after which a source that is asked for its share is looked at again.
 _LOOK = 0.2
 
@@ -32,9 +38,9 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
       partner was lost is paired with the next one.
     - All else is as in `sprocket.run`; `{source}` in paths stands for the label: `movie="{source}.mov"`.
 
-    Frames without a partner are left out, and counted in `alone`, by label. Times of different clocks, a
-    film's and a camera's, are not paired. A loop that is slower than live sources misses frames of each, and
-    gets fewer pairs.
+    The loop ends when one source has. Frames without a partner are left out, and counted in `alone`, by
+    label. Times of different clocks, a film's and a camera's, cannot be paired. A loop that is slower than
+    live sources misses frames of each, and gets fewer pairs.
     """
 
     def __init__(self, sources: Mapping[str, Source], *, within: float, stages: Sequence[str] = (),
@@ -42,6 +48,8 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
                  timeout: Optional[float] = TIMEOUT, **options: Any) -> None:
         self._streams: List[Stream[Frame]] = []
         self._child: Optional[Child] = None
+        self._process_id = os.getpid()
+        self._summary: Dict[str, Any] = {}
         if len(sources) < 2:
             raise NotAllowed("pairs need two sources; of one, take sprocket.run", 2)
         if not within >= 0:
@@ -89,9 +97,12 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
         while True:
             first = self._read(0)
             if first is None:
-                self._drain()
+                self._end()
                 raise StopIteration
-            partners = [self._nearest(index, first.captured_ns) for index in range(1, len(self._streams))]
+            partners = [self._nearest(index, first) for index in range(1, len(self._streams))]
+            if any(self._ended[index] and not self._waiting[index] for index in range(1, len(self._streams))):
+                self._end()
+                raise StopIteration
             self._waiting[0].pop(0)
             found = [partner for partner in partners if partner is not None]
             if len(found) == len(partners):
@@ -111,50 +122,76 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
                 waiting.append(frame)
         return waiting[place] if len(waiting) > place else None
 
-    def _nearest(self, index: int, time: int) -> Optional[Frame]:
-        """The frame of a source that is nearest to a time, if it is near enough. Those that no later frame
-        of the first source can be nearer to are alone."""
+    def _nearest(self, index: int, first: Frame) -> Optional[Frame]:
+        """The frame of a source that is nearest to one of the first source, if it is near enough. Those that
+        no later frame of the first source can be nearer to are alone."""
+        moment = first.captured_ns
         while (frame := self._read(index)) is not None:
-            if frame.captured_ns < time:
+            if frame.clock != first.clock:
+                raise Error(f"times of {self.labels[0]} ({first.clock}) and {self.labels[index]} "
+                            f"({frame.clock}) are of different clocks, and cannot be paired")
+            if frame.captured_ns < moment:
                 following = self._read(index, 1)
-                if following is not None and abs(following.captured_ns - time) <= time - frame.captured_ns:
+                is_next_nearer = (following is not None
+                                  and abs(following.captured_ns - moment) <= moment - frame.captured_ns)
+                if is_next_nearer or moment - frame.captured_ns > self._within:
                     self._leave(index)
                     continue
-                if time - frame.captured_ns > self._within:
-                    self._leave(index)
-                    continue
-            return frame if abs(frame.captured_ns - time) <= self._within else None
+            return frame if abs(frame.captured_ns - moment) <= self._within else None
         return None
 
     def _leave(self, index: int) -> None:
         self._waiting[index].pop(0)
         self.alone[self.labels[index]] += 1
 
-    def _drain(self) -> None:
-        """Counts what comes behind the last frame of the first source."""
-        for index in range(1, len(self._streams)):
-            while self._read(index) is not None:
+    def _end(self) -> None:
+        """One source has ended: there are no more pairs. Ends the run, and raises what went wrong."""
+        deadline = time.monotonic() + _DRAIN
+        for index, waiting in enumerate(self._waiting):
+            # What is left of films is counted; a live source goes on for ever.
+            layout = self._streams[index].layout
+            while layout is not None and not layout.live and self._read(index) is not None:
                 self._leave(index)
-        self._finish()
+                if time.monotonic() > deadline:
+                    break
+            self.alone[self.labels[index]] += len(waiting)
+            waiting.clear()
+        child, self._child = self._child, None
+        assert child is not None
+        # A program that is to end waits for readers that are still there.
+        for stream in self._streams:
+            stream.close()
+        code = child.wait(_FILES_LIMIT) if all(self._ended) else child.end()
+        is_late = code is None
+        code = child.end() if code is None else code
+        self._summary = json.loads(child.output) if child.output.strip() else {}
+        self.close()
+        if code:
+            raise child.error(code)
+        if is_late:
+            raise Error(f"the run has not completed its files within {_FILES_LIMIT:g} s, and was ended; "
+                        "files may be incomplete")
+
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """How the run went, when it has ended: the keys of `--summary`, as docs/several.md has them."""
+        return self._summary
 
     @property
     def streams(self) -> Dict[str, Stream[Frame]]:
         """By label, the stream of each source, with its `seen`, `missed` and `missed_by`."""
         return dict(zip(self.labels, self._streams))
 
-    def _finish(self) -> None:
-        assert self._child is not None
-        code = self._child.wait(TIMEOUT)
-        self.close()
-        if code:
-            raise self._child.error(code)
-
     def close(self) -> None:
         """Ends the run. Frames that were handed out stay as they are."""
         for stream in self._streams:
             stream.close()
-        if self._child is not None:
-            self._child.end()
+        if os.getpid() != self._process_id:
+            return  # The run is the parent's.
+        child, self._child = self._child, None
+        if child is not None:
+            child.end()
+            self._summary = json.loads(child.output) if child.output.strip() else {}
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> Pairs:

@@ -113,6 +113,7 @@ class Child:
         guard = shutil.which("setpriv")
         self._output: IO[bytes] = tempfile.TemporaryFile()
         self._errors: IO[bytes] = tempfile.TemporaryFile()
+        self._owner = os.getpid()
         # What the program has written, after its end.
         self._written: Optional[Tuple[str, str]] = None
         if guard is not None:
@@ -125,6 +126,13 @@ class Child:
             self._output.close()
             self._errors.close()
             raise
+
+    def __del__(self) -> None:
+        # A process that was forked leaves the program to its parent.
+        if os.getpid() != getattr(self, "_owner", os.getpid()):
+            self._output.close()
+            self._errors.close()
+            self._process.returncode = 0
 
     @property
     def pid(self) -> int:

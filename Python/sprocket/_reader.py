@@ -223,13 +223,23 @@ _spare_lock = threading.Lock()
 def reader(recipe: Recipe, path: str, descriptor: Optional[int], name: str,
            timeout: Optional[float]) -> Reader:
     """A program that has opened the film. A `descriptor` is that of a film without a path of its own."""
-    found = _take_spare(recipe) if descriptor is None else None
-    if found is None:
-        found = Reader(recipe, path, descriptor)
-    else:
-        found.open(path)
+    spare = _take_spare(recipe) if descriptor is None else None
+    if spare is not None:
+        try:
+            return _opened(spare, path, name, timeout)
+        except Timeout:
+            raise
+        except Error:
+            pass  # It may have died while it waited; a new one says what is wrong with the film.
+    return _opened(Reader(recipe, path, descriptor), None, name, timeout)
+
+
+def _opened(found: Reader, path: Optional[str], name: str, timeout: Optional[float]) -> Reader:
+    """Waits until the film is open. `path` is told to a program that was started without one."""
     found.name, found.timeout, found.run.timeout = name, timeout, timeout
     try:
+        if path is not None:
+            found.open(path)
         found.wait()
     except BaseException:
         found.close()

@@ -8,7 +8,7 @@ import socket
 import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, cast, overload
 
-from ._errors import Error, NoSuchFile, NotAllowed, NotPermitted, RunError, Timeout
+from ._errors import Error, NotAllowed, RunError, Timeout, check_file
 from ._frame import Batch, Frame
 from ._memory import ENDED
 from ._program import Child, Image, Tensor, option_arguments, pixel_settings
@@ -180,7 +180,9 @@ def _started(source: Source, stages: Sequence[str], tensor: Optional[Tensor], im
         raise NotAllowed(f"timeout={timeout!r} is not allowed: give seconds, or None", 2)
     pixels = pixel_settings(tensor, image)
     arguments = run_arguments(source, stages, options)
-    _check_file(source_text(source))
+    kind, colon, path = source_text(source).partition(":")
+    if kind in ("file", "replay") and colon:
+        check_file(path)
     started: Union[Run[Frame], Run[Batch]]
     if batch is None:
         started = Run[Frame](arguments, pixels, every=every, batches=False, timeout=timeout)
@@ -227,14 +229,3 @@ def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, A
                             f"{stage!r}")
         arguments += ["--stage", stage]
     return arguments + option_arguments(options)
-
-
-def _check_file(source: str) -> None:
-    """Refuses a file that is not there or may not be read. The program knows patterns of names."""
-    kind, colon, path = source.partition(":")
-    if kind not in ("file", "replay") or not colon or path == "-" or any(mark in path for mark in "*?%["):
-        return
-    if not os.path.lexists(path):
-        raise NoSuchFile(f"there is no file {path}; check the spelling")
-    if os.path.exists(path) and not os.access(path, os.R_OK):
-        raise NotPermitted(f"{path} may not be read; ask its owner")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional, Tuple, Union
 import numpy as np
 import numpy.typing as npt
 
-from ._commands import export
+from ._commands import export, inspect
 from ._errors import Error
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
@@ -30,15 +30,29 @@ def sound(path: Union[str, "os.PathLike[str]"], *, from_: Optional[float] = None
 
         samples, rate = sprocket.sound("clip.mp4", from_=10, to=12)
 
-    It begins with the first frame of the film, or at `from_`: a film whose sound begins later has silence
-    there. `stream` is the one of several, as ffprobe counts. All of it is decoded into memory; of long files
-    take parts.
+    Times count from the first frame of a film, or from the first sample where there are no pictures: sample
+    `n` is heard at `from_ + n / rate`. Where the sound begins later there is silence. `stream` is the one of
+    several, as ffprobe counts. All of it is decoded into memory; of long files take parts.
     """
+    tracks = inspect(path)["tracks"]
+    pictures, sounds = ([track["start_s"] for track in tracks if track["kind"] == kind
+                         and isinstance(track.get("start_s"), (int, float))] for kind in ("video", "audio"))
+    # The sound's beginning after that of the pictures, below 0 where it begins before them.
+    late = sounds[0] - pictures[0] if sounds and pictures else 0.0
+    start = from_ or 0.0
+    # `export` begins with the first picture only if it is told a time.
+    begin = None if start <= late else start or "1ns"
     with tempfile.TemporaryDirectory(prefix="sprocket-") as folder:
         target = os.path.join(folder, "sound.wav")
-        export(path, target, from_=from_, to=to, stream=stream, quiet=True)
+        export(path, target, from_=begin, to=to, stream=stream, quiet=True)
         with open(target, "rb") as file:
-            return _read(file.read())
+            samples, rate = _read(file.read())
+    if begin is None and late > start:
+        silence = np.zeros((round((late - start) * rate), samples.shape[1]), np.float32)
+        samples = np.concatenate([silence, samples])
+    if to is not None:
+        samples = samples[:max(0, round((to - start) * rate))]
+    return Sound(samples, rate)
 
 
 def _read(data: bytes) -> Sound:

@@ -11,6 +11,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Sequence as AbstractSequence
+from dataclasses import replace
 from types import TracebackType
 from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type,
                     Union, overload)
@@ -18,7 +19,7 @@ from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Opti
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, opened
+from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, NotAllowed, opened
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import Image, Tensor, pixel_settings
@@ -143,6 +144,7 @@ class Video(_Numbered):
         arguments = [word for stage in ([stages] if isinstance(stages, str) else stages)
                      for word in ("--stage", stage)]
         if upright:
+            # The last stage, whose report nobody asked for.
             arguments += ["--stage", "rotate:upright=true"]
         if stream is not None:
             arguments += ["--source-set", f"stream={stream}"]
@@ -153,8 +155,9 @@ class Video(_Numbered):
         # Counts the programs that have read the film.
         self._life = 0
         self._process_id = os.getpid()
-        self._lock = threading.RLock()
+        self._lock, self._lock_owner = threading.RLock(), os.getpid()
         self._is_closed = False
+        self._layouts: Optional[Tuple[Layout, Layout]] = None
         self._used_at = 0
         self._has_spare = False
         self._times: Optional[npt.NDArray[np.int64]] = None
@@ -300,7 +303,8 @@ class Video(_Numbered):
         self._process_id = os.getpid()
         # Loops that are under way ask again.
         self._life += 1
-        _running.add(self)
+        with _running_lock:
+            _running.add(self)
         _end_others(self)
         return found
 
@@ -308,7 +312,8 @@ class Video(_Numbered):
         self._kept.clear()
         self._course = None
         self._last = -2
-        _running.discard(self)
+        with _running_lock:
+            _running.discard(self)
         found, self._reader = self._reader, None
         if found is not None:
             found.close()
@@ -339,10 +344,17 @@ class Video(_Numbered):
                 raise DamagedFrame(f"{self!r} has no frame that can be decoded")
             return reader.layout
 
+    def _shown(self, layout: Layout) -> Layout:
+        """The layout without what this class has added."""
+        if self._layouts is None or self._layouts[0] is not layout:
+            is_own = self._recipe["upright"] and layout.reports
+            self._layouts = layout, replace(layout, reports=layout.reports[:-1]) if is_own else layout
+        return self._layouts[1]
+
     def _turn(self) -> threading.RLock:
         """The lock of the threads that share this video; a forked process has one of its own."""
-        if os.getpid() != self._process_id:
-            self._lock = threading.RLock()
+        if os.getpid() != self._lock_owner:
+            self._lock, self._lock_owner = threading.RLock(), os.getpid()
         return self._lock
 
     def _one(self, number: int) -> Frame:
@@ -440,26 +452,37 @@ class Video(_Numbered):
                     raise DamagedFrame(f"frame {number} of {self!r} is damaged")
                 missed += 1
                 continue
-            yield _numbered(frame, number, missed)
+            yield _numbered(frame, self._shown(frame.layout), number, missed)
             missed = 0
 
 
-def _numbered(frame: Frame, number: int, damaged: int) -> Frame:
+def _numbered(frame: Frame, layout: Layout, number: int, damaged: int) -> Frame:
     """The frame with its number in the film, and the damaged ones before it."""
     header = bytearray(frame._header)
     struct.pack_into("<QQ", header, 24, number, number)
-    return Frame(frame.layout, bytes(header), frame.tensor, {"corrupt": damaged} if damaged else {})
+    return Frame(layout, bytes(header), frame.tensor, {"corrupt": damaged} if damaged else {})
 
 
 _running: weakref.WeakSet[Video] = weakref.WeakSet()
+_running_lock = threading.Lock()
 _clock = itertools.count(1)
+
+
+def _renew_lock() -> None:
+    """Another thread of the parent may have had it."""
+    global _running_lock
+    _running_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _end_others(video: Video) -> None:
     """Ends programs of other films, least recently used first, where there are too many."""
-    for other in sorted(_running, key=lambda other: other._used_at):
-        if len(_running) <= _MOST_PROGRAMS:
-            return
+    with _running_lock:
+        others = sorted(_running, key=lambda other: other._used_at)
+    # In a thread of its own for each film, two may end a program more than needed.
+    for other in others[:-_MOST_PROGRAMS]:
         # One that another thread uses goes on.
         if other is not video and other._lock.acquire(blocking=False):
             try:
@@ -502,6 +525,8 @@ def _opened(path: File) -> Tuple[Optional[int], str, Any]:
     if isinstance(path, (str, os.PathLike)):
         if str(path).startswith("file:") and not os.path.exists(path):
             raise NoSuchFile(f"there is no file {path}; give the path alone, without file:")
+        if os.fspath(path).endswith(".mcap"):
+            raise NotAllowed(f"{os.fspath(path)} is a dump: sprocket.Dump has its frames by number", 2)
         with opened(path) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise Error(f"{os.fspath(path)} is no file that can be read twice; read it with sprocket.run")

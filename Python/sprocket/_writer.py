@@ -1,14 +1,16 @@
 """Arrays of this process as movies, stills and dumps."""
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
 import select
 import struct
 import time
+import weakref
 from types import TracebackType
-from typing import Any, Dict, Optional, Type, Union
+from typing import Any, Dict, List, Optional, Tuple, Type, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,8 @@ _PATIENCE = 300.0
 # Bytes of the pipe, where the system allows as many.
 _PIPE_BYTES = 1 << 20
 _SET_PIPE_SIZE = 1031
+# Latest time, in nanoseconds.
+_LATEST = (1 << 63) - 1
 
 
 class Writer:
@@ -37,15 +41,18 @@ class Writer:
 
     - `path`: a movie by its ending (`.mov`, `.mp4`, `.mkv`), a dump (`.mcap`), or stills, where it is a
       folder or ends as a picture does, with the number where `{n}` is: `"shots/{n}.png"`.
-    - `fps`: frame `n` is at `n / fps` seconds. Without it each frame is given its time. Of a movie with times
-      it says what encoders plan with.
+    - `fps`: frame `n` is at `n / fps` seconds. Without it each frame is given its time. Of a movie whose
+      frames are given times it says what encoders plan with. A movie begins at 0: its times count from the
+      first frame, a dump's are as given.
     - `channels`: `"rgb"` or `"bgr"`, the order in arrays of three channels.
     - All else is an option of `sprocket run`, as `codec="h264"`, `quality=90`, `stage="resize:size=640x480"`,
       `overwrite=True`.
 
     Every frame is written, in order; `write` waits while the program is busy. The file is complete when
     `close`, or the end of the `with` block, has returned; an error of the program is raised there, or by the
-    next `write`. `summary` then has the ledger.
+    next `write`. `summary` then has the ledger. A block that an exception ends leaves a movie of the frames
+    before it. One thread at a time may use a writer; a process that is forked leaves it to its parent.
+    Movies hold YUV, mostly 4:2:0: every bit of RGB is kept by a dump, and by stills of PNG.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], *, fps: Optional[float] = None,
@@ -61,9 +68,14 @@ class Writer:
         # A picture file alone has one frame.
         self._is_single = _option(self._path) == "--stills" and "{" not in self._path \
             and bool(os.path.splitext(self._path)[1])
+        self._is_movie = _option(self._path) == "--movie"
+        self._shape: Optional[Tuple[int, ...]] = None
         self._number = 0
         self._last: Optional[int] = None
         self._summary: Dict[str, Any] = {}
+        self._process_id = os.getpid()
+        # What was not sent yet.
+        self._rest: List[memoryview] = []
         rate = [] if fps is None else ["--rate", f"{fps:.12g}"]
         theirs, self._pipe = os.pipe()
         try:
@@ -80,6 +92,7 @@ class Writer:
             os.close(self._pipe)
             raise
         self._is_closed = False
+        _open.add(self)
 
     def __repr__(self) -> str:
         return f"<sprocket.Writer of {self._path}: {self._number} frames{', closed' * self._is_closed}>"
@@ -95,7 +108,7 @@ class Writer:
         """Writes a frame: an array of height x width x 3 (uint8), or height x width (uint8, or uint16 for a
         dump and stills), or a `Frame`, which brings its own time. Its time is given in seconds or
         nanoseconds, later than the frame's before, unless the writer has `fps`."""
-        if self._is_closed:
+        if self._is_closed or os.getpid() != self._process_id:
             raise Error(f"{self!r} takes no more frames; open another")
         if self._is_single and self._number:
             raise ValueError(f"{self._path} is one picture; name several as with {{n}}: \"shots/{{n}}.png\"")
@@ -113,31 +126,44 @@ class Writer:
         kind = _kind(array)
         if array.ndim == 2:
             channels = 2
+        if self._is_movie and self._shape not in (None, array.shape):
+            raise ValueError(f"the frames of a movie have one size; this one is {_size(array.shape)}, and "
+                             f"the first was {_size(self._shape or ())}")
+        if self._is_movie and kind != 0:
+            raise ValueError("a movie holds 8 bits; divide uint16 by 257, or write a dump or stills")
+        self._shape = array.shape
         at = self._time(seconds, captured_ns)
-        array = np.ascontiguousarray(array)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         height, width = array.shape[:2]
         header = bytearray(HEADER_BYTES)
         struct.pack_into("<8sIIQQQ", header, 0, MAGIC, HEADER_BYTES, 0, array.nbytes, self._number,
                          self._number)
         struct.pack_into("<BBBBq", header, 44, clock, 0, kind, channels, at)
         struct.pack_into("<4I", header, 80, 1, height, width, 1 if array.ndim == 2 else 3)
-        self._send(header)
-        self._send(array.data.cast("B"))
+        self._flush()
         self._number += 1
         self._last = at
+        self._rest = [memoryview(header), array.data.cast("B")]
+        self._flush()
 
     def close(self) -> None:
         """Completes the file, and raises what went wrong."""
         if self._is_closed:
             return
-        self._is_closed = True
+        if os.getpid() != self._process_id:
+            # The file is the parent's.
+            self._is_closed = True
+            self._close_pipe()
+            return
         try:
             header = bytearray(HEADER_BYTES)
             struct.pack_into("<8sIIQQ", header, 0, MAGIC, HEADER_BYTES, 1, 0, self._number)
             if self._number and not self._is_single:
-                self._send(header)
+                self._rest.append(memoryview(header))
+            self._flush()
         finally:
-            os.close(self._pipe)
+            self._is_closed = True
+            self._close_pipe()
             code = self._child.wait(_PATIENCE)
             is_late = code is None
             if is_late:
@@ -160,14 +186,14 @@ class Writer:
             return
         try:
             self.close()
-        except Error:
+        except (Error, OSError, ValueError):
             pass  # What ended the block is raised.
 
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
             try:
                 self.close()
-            except Error:
+            except (Error, OSError, ValueError):
                 pass
 
     def _time(self, seconds: Optional[float], captured_ns: Optional[int]) -> int:
@@ -184,28 +210,58 @@ class Writer:
                             "captured_ns=")
         if self._last is not None and at <= self._last:
             raise ValueError(f"a frame at {at} ns comes behind one at {self._last} ns; times have to rise")
+        if not -_LATEST <= at <= _LATEST:
+            raise ValueError(f"a frame at {at} ns is beyond all clocks; give nanoseconds of 64 bits")
         return at
 
-    def _send(self, data: Any) -> None:
-        rest = memoryview(data)
+    def _flush(self) -> None:
+        """Sends what waits. What an interrupt or a timeout leaves is sent first by the next call."""
         deadline = time.monotonic() + _PATIENCE
-        while len(rest):
-            try:
-                rest = rest[os.write(self._pipe, rest):]
-            except BlockingIOError:
-                poll = select.poll()
-                poll.register(self._pipe, select.POLLOUT)
-                if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                    raise Timeout(f"the program has not taken a frame of {self!r} within {_PATIENCE:g} s"
-                                  ) from None
-            except BrokenPipeError:
-                raise self._gone() from None
+        try:
+            while self._rest:
+                self._send_some(deadline)
+        except BaseException:
+            # The caller's array may change before the next call.
+            self._rest = [memoryview(bytes(part)) for part in self._rest]
+            raise
+
+    def _send_some(self, deadline: float) -> None:
+        part = self._rest[0]
+        try:
+            part = part[os.write(self._pipe, part):]
+        except BlockingIOError:
+            poll = select.poll()
+            poll.register(self._pipe, select.POLLOUT)
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                raise Timeout(f"the program has not taken a frame of {self!r} within {_PATIENCE:g} s"
+                              ) from None
+        except BrokenPipeError:
+            raise self._gone() from None
+        self._rest[:1] = [part] if len(part) else []
 
     def _gone(self) -> Exception:
+        """Why the program has ended before the last frame."""
         self._is_closed = True
-        os.close(self._pipe)
+        self._close_pipe()
         code = self._child.end()
         return self._child.error(code) if code else Error(f"the program of {self!r} has ended early")
+
+    def _close_pipe(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+
+
+_open: weakref.WeakSet[Writer] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Completes files while Python still works."""
+    for writer in list(_open):
+        writer.__del__()
+
+
+atexit.register(_close_all)
 
 
 def _enlarge(pipe: int) -> None:
@@ -227,12 +283,16 @@ def _option(path: str) -> str:
                      f"{', '.join([*_MOVIES, '.mcap', *_STILLS])}, or a folder for stills", 2)
 
 
+def _size(shape: Tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "no axes"
+
+
 def _kind(array: npt.NDArray[Any]) -> int:
     """How the header calls its numbers."""
-    if array.ndim == 2 and array.dtype == np.uint16:
+    if array.ndim == 2 and array.dtype.newbyteorder("=") == np.uint16 and array.size:
         return 4
     is_picture = array.ndim == 2 or array.ndim == 3 and array.shape[2] == 3
     if array.dtype == np.uint8 and is_picture and array.size:
         return 0
     raise ValueError("a frame is an array of height x width x 3 of uint8, or height x width of uint8 or "
-                     f"uint16; this one is {array.dtype} of {' x '.join(map(str, array.shape)) or 'no axes'}")
+                     f"uint16; this one is {array.dtype} of {_size(array.shape)}")

@@ -20,7 +20,7 @@ extension ShareReaders {
     case ShareHello.hold:
       reader.kept |= slots.bit(of: second) & held
       // Two slots stay for the writer.
-      guard reader.kept.nonzeroBitCount <= max(1, slotCount - 2) else { return false }
+      guard keepsSlots, reader.kept.nonzeroBitCount <= slotCount - 2 else { return false }
     case ShareHello.release:
       // A slot of memory that was replaced is nobody's any more.
       let bit = slots.bit(of: second) & reader.kept

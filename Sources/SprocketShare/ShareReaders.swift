@@ -23,6 +23,9 @@ package final class ShareReaders {
   private static let pauseWithoutDescriptors: Int64 = 50_000_000
 
   private let listener: ListeningSocket?
+  /// Whether a reader may keep slots that it has acknowledged: of several, each would have to know what the
+  /// others keep.
+  var keepsSlots: Bool { listener == nil }
   /// Monotonic time in nanoseconds from which readers are accepted.
   private var acceptsFrom: Int64 = 0
   /// For how long a reader may hold slots and acknowledge none of them.
@@ -263,7 +266,9 @@ package final class ShareReaders {
     guard !reader.needsLayout else { return }
     // The reader counts from here: earlier frames are not missed ones.
     let counts = totals.indices.map { "\(totals[$0])" }.joined(separator: ",")
-    let text = Array(#"{"shared":\#(totals[0]),"totals":[\#(counts)],"#.utf8) + layout.dropFirst()
+    let holds = keepsSlots ? #""holds":1,"# : ""
+    let text =
+      Array(#"{"shared":\#(totals[0]),"totals":[\#(counts)],\#(holds)"#.utf8) + layout.dropFirst()
     let result = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(
         reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)

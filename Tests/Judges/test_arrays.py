@@ -1,7 +1,10 @@
 """Python's package: arrays into files, sound, views, lenses, several sources."""
+import concurrent.futures
 import gc
 import json
+import os
 import subprocess
+import sys
 import time
 
 import cv2
@@ -9,7 +12,7 @@ import numpy as np
 import pytest
 
 import sprocket as package
-from program import LIMIT, clip, sprocket
+from program import LIMIT, ROOT, SPROCKET, clip, running, sprocket
 
 SIZE = (64, 48)
 
@@ -141,6 +144,114 @@ def test_sound_is_that_of_ffmpeg(tmp_path):
         package.sound(clip("generic/vtest.avi"))
 
 
+def test_sound_begins_with_the_pictures(tmp_path):
+    """A beep 1 s after the first picture, in films whose sound, or whose pictures, begin later."""
+    beep = "aevalsrc=if(lt(t\\,{0})\\,0\\,sin(2*PI*1000*t)):s=48000:d=3"
+    pictures = "testsrc=s=64x48:r=30:d=3"
+    for name, later, sounds in (("late.mov", (0, 0.5), 0.5), ("early.mkv", (0.5, 0), 1.5)):
+        subprocess.run(["ffmpeg", "-v", "error", "-itsoffset", str(later[0]), "-f", "lavfi", "-i", pictures,
+                        "-itsoffset", str(later[1]), "-f", "lavfi", "-i", beep.format(sounds), "-c:v",
+                        "libx264", "-c:a", "pcm_s16le", tmp_path / name], check=True, timeout=LIMIT)
+        for start in (None, 0, 0.25, 0.5, 0.75):
+            samples, rate = package.sound(tmp_path / name, from_=start, to=2)
+            assert len(samples) == round((2 - (start or 0)) * 48000), (name, start)
+            first = (start or 0) + np.argmax(np.abs(samples[:, 0]) > 0.1) / rate
+            assert abs(first - 1) < 0.003, (name, start)
+    with pytest.raises(FileNotFoundError):
+        package.sound(tmp_path / "nowhere.mp4")
+
+
+def test_colour_lies_where_a_movie_says(tmp_path):
+    """Each number of a ramp comes back where it was: chroma of 4:2:0 is not half a pixel off."""
+    ramp = np.zeros((64, 256, 3), np.uint8)
+    ramp[..., 0], ramp[..., 1], ramp[..., 2] = np.arange(256), 128, 255 - np.arange(256)
+    for name, codec in (("a.mp4", "h264:crf=1"), ("a.mkv", "ffv1")):
+        with package.Writer(tmp_path / name, fps=30, codec=codec) as writer:
+            for _ in range(3):
+                writer.write(ramp)
+        with package.Video(tmp_path / name) as video:
+            off = (video[0].image.astype(int) - ramp)[8:-8, 16:-16].mean((0, 1))
+        # Half a pixel would be 0.5 in red, and as much less in blue.
+        assert abs(off[0] - off[2]) < 0.4, off
+
+
+def test_a_writer_outlives_what_happens_around_it(pictures, tmp_path):
+    script = f"""
+import os, sys, time, numpy as np, sprocket
+os.chdir({str(tmp_path)!r})
+picture = np.zeros((48, 64, 3), np.uint8)
+writer = sprocket.Writer("forked.mov", fps=30)
+lens = sprocket.undistort(np.eye(3) * 100, [0, 0, 0, 0], (64, 48))
+for _ in range(5):
+    writer.write(picture)
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+writer.write(picture)
+writer.close()
+assert sprocket.inspect("forked.mov")["tracks"][0]["count"] == 6
+assert os.path.exists(lens.split("calibration=")[1].split(",")[0])
+broken = sprocket.Writer("broken.mov", fps=30, codec="nope")
+try:
+    for _ in range(1000):
+        broken.write(picture)
+        time.sleep(0.01)
+    broken.close()
+    raise AssertionError
+except sprocket.RunError as error:
+    assert "nope" in str(error), error
+class Interrupt(BaseException): pass
+try:
+    with sprocket.Writer("part.mov", fps=30) as writer:
+        writer.write(picture)
+        raise Interrupt
+except Interrupt:
+    pass
+assert sprocket.inspect("part.mov")["tracks"][0]["count"] == 1
+left = sprocket.Writer("left.mov", fps=30)
+left.write(picture)
+left.self = left
+"""
+    result = subprocess.run([sys.executable, "-W", "error", "-c", script], timeout=LIMIT, text=True,
+                            capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT / "Python")})
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    with pytest.raises(ValueError, match="one size"):
+        with package.Writer(tmp_path / "a.mov", fps=5) as writer:
+            writer.write(pictures[0])
+            writer.write(pictures[0][:50])
+    with pytest.raises(ValueError, match="64 bits"):
+        with package.Writer(tmp_path / "b.mov") as writer:
+            writer.write(pictures[0], captured_ns=1 << 63)
+    gray = np.arange(48 * 64, dtype=">u2").reshape(48, 64)
+    with package.Writer(tmp_path / "gray.mcap", fps=5) as writer:
+        writer.write(gray)
+    with package.Dump(tmp_path / "gray.mcap") as dump:
+        np.testing.assert_array_equal(np.frombuffer(dump[0].data, "<u2").reshape(gray.shape), gray)
+
+
+def test_readers_that_share_get_copies(tmp_path):
+    """Places are kept for the reader of a run alone: several could keep all."""
+    with running([SPROCKET, "run", "--source", "scene", "--size", "64x48", "--frames", "60", "--share",
+                  f"{tmp_path / 'share'}:gray,take=every"]) as process:
+        readers = [package.connect(str(tmp_path / "share"), every=True, wait=LIMIT) for _ in range(3)]
+
+        def viewed(reader):
+            kept = []
+            while True:
+                try:
+                    kept.append(reader.view())
+                except StopIteration:
+                    return kept
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            found = list(pool.map(viewed, readers))
+        assert process.wait(LIMIT) == 0
+    assert all(frame.tensor.flags.writeable for kept in found for frame in kept)
+    assert max(len(kept) for kept in found) == 60
+    with package.run("scene", image={"layout": "gray", "slots": 2}, size=SIZE, frames=9) as frames:
+        kept = [frames.view() for _ in range(9)]
+    assert [frame.number for frame in kept] == list(range(9))
+
+
 def test_a_view_is_never_stale():
     """Frames that are kept as views while a fast source writes on; copies beyond those that may be kept."""
     with package.run("scene", image="gray", size=SIZE, frames=200) as frames, \
@@ -225,8 +336,17 @@ def test_pairs_are_those_of_the_run(tmp_path):
         assert found == [pair for pair in numbers if None not in pair]
         for index, label in enumerate(pairs.labels):
             assert len(found) + pairs.alone[label] == pairs.streams[label].seen
-            assert pairs.alone[label] == sum(pair[1 - index] is None for pair in numbers)
+            # The loop ends with the first source that does.
+            assert pairs.alone[label] <= sum(pair[1 - index] is None for pair in numbers)
+        assert pairs.summary["sources"]["left"]["produced"] == 60
         assert (drop == "0") == (sum(pairs.alone.values()) == 0)
+    films = [f"file:{clip('generic/' + name)}" for name in ("vtest.avi", "carphone_pristine.mp4")]
+    for first, second in (films, films[::-1]):
+        with package.Pairs({"a": first, "b": second}, within=0.06, image="gray") as pairs:
+            assert sum(1 for _ in pairs) > 20
+    with package.Pairs({"a": films[0], "b": "scene"}, within=1, image="gray") as pairs:
+        with pytest.raises(package.Error, match="different clocks"):
+            next(pairs)
     with pytest.raises(ValueError, match="two sources"):
         package.Pairs({"left": "scene"}, within=1)
     with pytest.raises(package.RunError, match="nothing"):

@@ -70,11 +70,12 @@ def test_a_number_of_seconds_and_the_side_of_a_square_are_accepted():
     ("scene", {"fraems": 3}, ValueError, "no parameter `fraems`; did you mean `frames`"),
     ("scene", {"stage_": "focus"}, ValueError, "did you mean `stages`"),
     ("scene", {"summary": "a.json"}, ValueError, "no parameter `summary`"),
+    ("file:/dev/null/x--from--stage", {}, FileNotFoundError, "null/x--from--stage"),
     ("scene", {"every": 2}, ValueError, "every=2"), ("scene", {"timeout": -1}, ValueError, "timeout=-1")])
 def test_errors_come_from_run_itself_and_in_words_of_python(source, options, kind, sentence):
     with pytest.raises(kind, match=sentence) as error:
         package.run(source, **options)
-    assert not str(error.value).startswith("sprocket: ") and "--" not in str(error.value)
+    assert not str(error.value).startswith("sprocket: ") and " --" not in str(error.value)
 
 
 def test_a_size_is_a_pair():
@@ -87,6 +88,10 @@ def test_a_coroutine_gets_what_a_loop_gets(tmp_path):
         with package.run("scene", image="gray", size=(64, 48), **options) as frames:
             return [frame.number async for frame in frames], frames.summary["produced"]
 
+    async def last_of(frames):
+        async for _ in frames:
+            pass
+
     async def all_of_them():
         with package.run("scene", batch=4, image="gray", size=(64, 48), frames=10) as batches:
             assert [len(batch) async for batch in batches] == [4, 4, 2]
@@ -98,6 +103,13 @@ def test_a_coroutine_gets_what_a_loop_gets(tmp_path):
             assert frames.seen + frames.missed == frame.number + 1
         with pytest.raises(package.Error, match="start another"):
             aiter(frames)
+        # Another task closes the stream that this one waits for.
+        waiting = package.run("scene", image="gray", size=(64, 48), timeout=None,
+                              source_set=["pace=real", "stall=1", "stallfor=600s"])
+        task = asyncio.create_task(last_of(waiting))
+        await asyncio.sleep(0.05)
+        waiting.close()
+        await asyncio.wait_for(task, LIMIT)
         return await asyncio.gather(numbers(frames=30, movie=tmp_path / "a.mov"), numbers(frames=20))
     assert asyncio.run(all_of_them()) == [(list(range(30)), 30), (list(range(20)), 20)]
     assert package.inspect(tmp_path / "a.mov")["tracks"][0]["count"] == 30

@@ -296,6 +296,11 @@ def test_a_program_that_dies_is_started_again(film):
     with package.Video(film("b.mp4"), image="gray") as video:
         expected = video[90].image
         os.kill(video.pid, signal.SIGKILL)
+        # The one that waits for the next film, too.
+        assert package._reader._spare is not None
+        os.kill(package._reader._spare.run.pid, signal.SIGKILL)
+        with package.Video(film("open.ts"), image="gray") as other:
+            assert other[3].number == 3
         with pytest.raises(package.RunError, match="SIGKILL"):
             while True:
                 video[20]

@@ -68,7 +68,7 @@ struct ShareLayout {
       : [plan.regionCount, plan.height, plan.width, plan.channelCount]
     let format = plan.format
     let fields: [(String, String)] = [
-      ("version", "1"), ("every", "\(every)"), ("holds", "1"),
+      ("version", "1"), ("every", "\(every)"),
       ("source", quoted(setup.source.name)), ("live", "\(setup.isLive)"),
       ("clock", quoted("\(setup.source.clock)")), ("epoch", "\(setup.epoch)"),
       ("rate", "\(format.rate.framesPerSecond)"),

@@ -47,13 +47,18 @@ extension MovieDescription {
         format.color.codes.primaries, format.color.codes.transfer, format.color.codes.matrix
       ), isGray: isGray,
       display: MediaDisplay(format.presentation))
-    guard format.image?.subsampling == .yuv420 else { return }
-    chromaSite =
-      switch format.color.chromaSite {
-      case .left: .left
-      case .center: .center
-      case .topLeft: .topLeft
-      }
+    switch format.image?.subsampling {
+    case .yuv420, .yuv422:
+      chromaSite =
+        switch format.color.chromaSite {
+        case .left: .left
+        case .center: .center
+        case .topLeft: .topLeft
+        }
+    // An encoder of 4:2:0 gets the means of four samples, which lie in their middle.
+    case .yuv444: chromaSite = .center
+    default: break
+    }
   }
 }
 

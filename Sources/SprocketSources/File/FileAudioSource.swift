@@ -170,6 +170,7 @@ public final class FileAudioSource: AudioSource {
       let early = Double(target.clampedSum(-max(block.timeNanoseconds, -.max)))
       // Times are whole nanoseconds: a hundredth of a sample is none.
       let samples = (early * Double(rate) / 1e9 - 0.01).rounded(.up)
+      guard samples >= 1 else { return }
       reader?.leave(samples < Double(block.count) ? Int(samples) : block.count)
     }
   }

@@ -31,6 +31,9 @@ public struct PipeSettings: SourceSettings {
 public final class PipeSource: Source {
   /// Most pixels of a frame. Larger: a header that lies can ask for more memory.
   private static let mostPixels = 1 << 28
+  /// Most numbers that are left out between two frames: twelve days at 1,000 frames/s. Larger: a header that
+  /// lies can claim more missing frames.
+  private static let mostMissing: UInt64 = 1 << 30
   /// Milliseconds between two looks at whether the source is to stop. Larger: fewer wake-ups, a later end.
   private static let tick: Int32 = 20
 
@@ -119,8 +122,11 @@ public final class PipeSource: Source {
     let flags = word(UInt32.self, at: FrameWire.At.flags)
     if flags & FrameWire.Flag.end != 0 { return false }
     let number = word(UInt64.self, at: FrameWire.At.number)
-    guard lastNumber.map({ number > $0 }) ?? true else {
-      throw RunError(.failed, "frame \(number) comes behind frame \(lastNumber ?? 0) from \(name)")
+    guard lastNumber.map({ number > $0 && number - $0 <= Self.mostMissing }) ?? true else {
+      throw RunError(
+        .failed,
+        "frame \(number) comes behind frame \(lastNumber ?? 0) from \(name): numbers rise, by one "
+          + "where no frame is missing")
     }
     let found = try frameFormat()
     let count = found.pixelFormat.byteCount(width: found.width, height: found.height)
@@ -154,12 +160,18 @@ public final class PipeSource: Source {
       default: nil
       }
     guard let pixels, axes[0] == 1, isPlanes || axes[3] == channels, width > 0, height > 0,
-      width <= Self.mostPixels / height
+      width <= Self.mostPixels
     else {
       throw RunError(
         .failed,
         "frames from \(name) are tensors of \(axes.map { "\($0)" }.joined(separator: "x")); pictures are "
           + "taken: RGB, BGR or gray, a pixel's bytes beside each other, or words of gray")
+    }
+    guard width <= Self.mostPixels / height else {
+      throw RunError(
+        .failed,
+        "frames of \(width)x\(height) from \(name) are too large; \(Self.mostPixels) pixels are taken"
+      )
     }
     return FrameFormat(
       pixelFormat: pixels, width: width, height: height, color: .jpeg,
