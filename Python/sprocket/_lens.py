@@ -54,6 +54,6 @@ def _remove(folder: str, process_id: int) -> None:
 
 
 def _matrix(values: npt.NDArray[np.float64]) -> Any:
-    """As OpenCV's FileStorage has it."""
+    """Returns a matrix in the format of OpenCV's FileStorage."""
     return {"type_id": "opencv-matrix", "rows": values.shape[0], "cols": values.shape[1], "dt": "d",
             "data": values.ravel().tolist()}

@@ -29,7 +29,7 @@ _SLOTS = 3
 
 
 class Recipe(NamedTuple):
-    """What makes a film into frames."""
+    """The options of the program that make a film into frames."""
 
     arguments: Tuple[str, ...]
     pixels: str
@@ -47,8 +47,8 @@ class Reader:
         self.timeout: Optional[float] = None
         # Changes with each request, and with the program.
         self.id = 0
-        # Of the request: the place of its first frame among all frames that the program has sent, places of
-        # damaged ones, and its end if it was for frames beyond that of the film, which has `count` frames.
+        # The request's first frame, as its place among all frames that the program has sent; places of
+        # damaged frames; and its end, if it was for frames beyond the end of the film, which has `count`.
         self.begin: Optional[int] = None
         self._lost: List[int] = []
         self.end: Optional[int] = None

@@ -144,7 +144,7 @@ class Video(_Numbered):
         arguments = [word for stage in ([stages] if isinstance(stages, str) else stages)
                      for word in ("--stage", stage)]
         if upright:
-            # The last stage, whose report nobody asked for.
+            # The last stage. Its report is hidden: the user has not asked for it.
             arguments += ["--stage", "rotate:upright=true"]
         if stream is not None:
             arguments += ["--source-set", f"stream={stream}"]
@@ -345,7 +345,7 @@ class Video(_Numbered):
             return reader.layout
 
     def _shown(self, layout: Layout) -> Layout:
-        """The layout without what this class has added."""
+        """Returns the layout without the report of the stage that this class has added."""
         if self._layouts is None or self._layouts[0] is not layout:
             is_own = self._recipe["upright"] and layout.reports
             self._layouts = layout, replace(layout, reports=layout.reports[:-1]) if is_own else layout
@@ -481,7 +481,7 @@ def _end_others(video: Video) -> None:
     """Ends programs of other films, least recently used first, where there are too many."""
     with _running_lock:
         others = sorted(_running, key=lambda other: other._used_at)
-    # In a thread of its own for each film, two may end a program more than needed.
+    # Two threads that open films at once may end a program more than needed.
     for other in others[:-_MOST_PROGRAMS]:
         # One that another thread uses goes on.
         if other is not video and other._lock.acquire(blocking=False):

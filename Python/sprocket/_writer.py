@@ -20,7 +20,7 @@ from ._frame import MAGIC, Frame
 from ._layout import CLOCKS, HEADER_BYTES
 from ._program import Child, option_arguments
 
-# Suffixes of what is no movie.
+# Endings of stills, and of movies.
 _STILLS = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".dng")
 _MOVIES = (".mov", ".mp4", ".mkv", ".m4v")
 # Seconds for which a frame waits until the program takes it, and for which files are completed.
@@ -74,7 +74,7 @@ class Writer:
         self._last: Optional[int] = None
         self._summary: Dict[str, Any] = {}
         self._process_id = os.getpid()
-        # What was not sent yet.
+        # Bytes that were not sent yet.
         self._rest: List[memoryview] = []
         rate = [] if fps is None else ["--rate", f"{fps:.12g}"]
         theirs, self._pipe = os.pipe()
@@ -288,7 +288,7 @@ def _size(shape: Tuple[int, ...]) -> str:
 
 
 def _kind(array: npt.NDArray[Any]) -> int:
-    """How the header calls its numbers."""
+    """Returns the header's code for the numbers of a frame. Raises for arrays that are no frame."""
     if array.ndim == 2 and array.dtype.newbyteorder("=") == np.uint16 and array.size:
         return 4
     is_picture = array.ndim == 2 or array.ndim == 3 and array.shape[2] == 3
