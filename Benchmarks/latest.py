@@ -2,8 +2,9 @@
 
     PYTHONPATH=Python SPROCKET=... python latest.py
 
-A model is a pause of so many seconds after each frame. Prints a table: results per second, their part of what
-the model allows, and the age of frames since they were shared when they are handed out, in periods.
+The loop sleeps for some seconds after each frame, as a model would compute. Prints a table: results per
+second; the ratio to the most that this pause allows; and the age of a frame when the loop gets it, counted
+from when it was shared, in frame periods.
 """
 import time
 
@@ -29,7 +30,7 @@ def trial(rate, pause, seconds):
     return count / took, np.percentile(ages, 50), np.percentile(ages, 99)
 
 
-print("| Frames/s | Model, s | Results/s | of what it allows | age p50, periods | p99 |")
+print("| Frames/s | Pause, s | Results/s | Ratio to the most | Age p50, periods | Age p99, periods |")
 print("| ---: | ---: | ---: | ---: | ---: | ---: |")
 for rate in RATES:
     for pause in PAUSES:

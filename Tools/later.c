@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-// Of glibc 2.36; libexpat salts its tables with it. It cannot fail, so that it ends the program instead.
+// A function of glibc 2.36, with which libexpat salts its tables. It has no way to report a failure, so that
+// it ends the program instead.
 void arc4random_buf(void *bytes, size_t count) {
   for (char *next = bytes; count > 0;) {
     ssize_t got = getrandom(next, count, 0);

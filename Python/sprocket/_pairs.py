@@ -55,11 +55,11 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
         if not within >= 0:
             raise NotAllowed(f"within={within!r} is not allowed: give seconds", 2)
         self.labels: Tuple[str, ...] = tuple(sources)
-        """Of the sources, in the order of the frames."""
+        """Labels of the sources, in the order of the frames."""
         self.alone: Dict[str, int] = dict.fromkeys(sources, 0)
         """Frames so far without a partner."""
         self._within = round(within * 1e9)
-        # For each source, frames that were read and may still find a partner: the oldest first.
+        # Frames that were read and may still find a partner, the oldest first, by source.
         self._waiting: List[List[Frame]] = [[] for _ in sources]
         self._ended = [False] * len(sources)
         self._folder = tempfile.mkdtemp(prefix="sprocket-")
@@ -148,7 +148,7 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
         """One source has ended: there are no more pairs. Ends the run, and raises what went wrong."""
         deadline = time.monotonic() + _DRAIN
         for index, waiting in enumerate(self._waiting):
-            # What is left of films is counted; a live source goes on for ever.
+            # The rest of a film is counted. A live source has no end, and is not read further.
             layout = self._streams[index].layout
             while layout is not None and not layout.live and self._read(index) is not None:
                 self._leave(index)
@@ -179,7 +179,7 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
 
     @property
     def streams(self) -> Dict[str, Stream[Frame]]:
-        """By label, the stream of each source, with its `seen`, `missed` and `missed_by`."""
+        """The stream of each source by its label, with its `seen`, `missed` and `missed_by`."""
         return dict(zip(self.labels, self._streams))
 
     def close(self) -> None:

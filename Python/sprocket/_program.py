@@ -114,7 +114,7 @@ class Child:
         self._output: IO[bytes] = tempfile.TemporaryFile()
         self._errors: IO[bytes] = tempfile.TemporaryFile()
         self._owner = os.getpid()
-        # What the program has written, after its end.
+        # The program's output and errors, read when it has ended.
         self._written: Optional[Tuple[str, str]] = None
         if guard is not None:
             command = [guard, "--pdeathsig", "TERM", *command]
@@ -163,7 +163,7 @@ class Child:
 
     @property
     def output(self) -> str:
-        """What it has written on standard output; there when it has ended."""
+        """The program's standard output; empty until it has ended."""
         return self._written[0] if self._written else ""
 
     def error(self, code: int) -> RunError:

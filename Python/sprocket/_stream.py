@@ -65,7 +65,8 @@ class Stream(Generic[Item], Iterator[Item]):
         # Whether this step gives a view, and places that views keep.
         self._wants_view = False
         self._views = 0
-        # By descriptor, the loop of a coroutine that waits, and what tells it that the stream was closed.
+        # The loop of each coroutine that waits, and a function that wakes it when the stream is closed, by
+        # descriptor.
         self._wakers: Dict[int, Tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = {}
         # What had become of all frames, by fate, when this reader came, and behind what was handed out.
         self._start: Totals = ()
@@ -177,8 +178,8 @@ class Stream(Generic[Item], Iterator[Item]):
             raise
 
     def view(self) -> Item:
-        """As a step of the loop, the next frame or batch, but without a copy: its arrays lie in the memory
-        that the program writes to, and cannot be written to.
+        """Returns the next frame or batch, as a step of the loop does, but without a copy: its arrays lie in
+        the memory that the program writes to, and cannot be written to.
 
         The program leaves that place alone until no array that was made of it is left. Of a run that takes
         every frame, half of the places less one can be kept so (3 of 8). Beyond that, for readers of the

@@ -7,7 +7,7 @@ struct ShareReader {
   var takesEvery: Bool?
   /// A bit for each slot that it has a notice of and has not acknowledged.
   var held: UInt64 = 0
-  /// Of these, a bit for each slot that it keeps although it has acknowledged it.
+  /// A bit for each held slot that it keeps although it has acknowledged it.
   var kept: UInt64 = 0
   /// Ticket of its latest notice.
   var lastSent: UInt64 = 0

@@ -1,6 +1,6 @@
 internal import SprocketCore
 
-// What readers say.
+// Messages of readers.
 
 extension ShareReaders {
   /// False for what is no message of a reader.
@@ -22,7 +22,7 @@ extension ShareReaders {
       // Two slots stay for the writer.
       guard keepsSlots, reader.kept.nonzeroBitCount <= slotCount - 2 else { return false }
     case ShareHello.release:
-      // A slot of memory that was replaced is nobody's any more.
+      // The ticket has no slot if the memory was replaced since then.
       let bit = slots.bit(of: second) & reader.kept
       (held, reader.kept) = (held & ~bit, reader.kept & ~bit)
     default: return false

@@ -7,9 +7,10 @@ enum ShareHello {
   static let magic: UInt64 = 0x3152_4452_4B52_5053
   /// "SPRKACK1" as bytes; then the ticket up to which the reader is done.
   static let acknowledgement: UInt64 = 0x314B_4341_4B52_5053
-  /// "SPRKHLD1" as bytes; then the ticket whose slot the reader keeps, whatever it acknowledges.
+  /// "SPRKHLD1" as bytes. A ticket follows: the reader keeps its slot until it sends `release`; an
+  /// acknowledgement does not free it.
   static let hold: UInt64 = 0x3144_4C48_4B52_5053
-  /// "SPRKREL1" as bytes; then the ticket whose slot it gives back.
+  /// "SPRKREL1" as bytes. A ticket follows: the reader gives its slot back.
   static let release: UInt64 = 0x314C_4552_4B52_5053
 }
 

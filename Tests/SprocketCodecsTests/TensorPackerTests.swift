@@ -241,7 +241,7 @@ struct TensorTrial: CustomStringConvertible {
     case .f16: 0.002
     case .bf16: 0.0161
     case .f32: 2e-5
-    // Of 65,536 levels, singles have 256 parts.
+    // A Float of 65,535 has a resolution of 1/256; the result is rounded to whole numbers.
     case .u16: 0.55
     }
   }

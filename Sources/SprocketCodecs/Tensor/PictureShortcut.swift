@@ -6,7 +6,7 @@ internal import SprocketYUV
 /// numbers, and RGB by libyuv.
 ///
 /// Luma of full range is copied, that of limited range is stretched. libyuv makes RGB from JPEGs of 4:2:0 and
-/// 4:2:2 whose width is even: it is up to 7 levels off in the last column of others.
+/// 4:2:2 with an even width. It is not used for odd widths: its last column is up to 7 levels off there.
 struct PictureShortcut {
   private enum Way {
     case luma(isFull: Bool)

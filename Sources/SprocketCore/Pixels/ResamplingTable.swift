@@ -75,8 +75,8 @@ public struct ResamplingTable: Sendable {
   }
 }
 
-/// Samples of two taps whose weights come again: `width` samples make a period, and each period begins `step`
-/// source samples after the one before. Samples at the ends are left out.
+/// A range of new samples with two taps each, whose weights repeat every `width` samples. These make a
+/// period. Each period begins `step` source samples after the one before. Samples at the ends are left out.
 struct ResamplingPeriods: Sendable {
   /// Samples of a period: 1 or 2.
   let width: Int

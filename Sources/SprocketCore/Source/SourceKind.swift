@@ -35,6 +35,16 @@ public struct FormatRequest: KindRequest {
   }
 
   public var isEmpty: Bool { format == nil && size == nil && rate == nil }
+
+  /// Returns the rate, for a source that takes nothing else. Throws if a format or a size is wanted.
+  package func rateAlone() throws(RunError) -> FrameRate? {
+    guard format == nil, size == nil else {
+      throw RunError(
+        .usage, "this source gives frames as they are: leave out format and size", change: .format,
+        .size)
+    }
+    return rate
+  }
 }
 
 /// A source without its type.

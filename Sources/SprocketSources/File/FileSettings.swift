@@ -17,12 +17,7 @@ public struct FileSettings: SourceSettings {
   public init() {}
 
   public mutating func request(_ request: FormatRequest) throws(RunError) {
-    guard request.format == nil, request.size == nil else {
-      throw RunError(
-        .usage, "this source gives frames as they are: leave out format and size", change: .format,
-        .size)
-    }
-    rate = request.rate
+    rate = try request.rateAlone()
   }
 
   public static var settings: [Setting<FileSettings>] {

@@ -13,7 +13,7 @@ extension FileSource {
     }
     let asked = try AskedNumbers(descriptor: Int32(settings.asked))
     if path == "-" {
-      // The first film costs the time that this takes, if nobody waits here for a later one.
+      // Loads the libraries before the path comes, so that the film opens sooner.
       _ = LibAV.missing
       while path == "-" {
         guard goesOn(), !asked.isGone else { throw nobodyAsks }
@@ -62,7 +62,7 @@ extension FileSource {
     guard let wanted = asked.next else { return }
     let number = Int(clamping: wanted)
     if index == nil, number == 0, !asked.hasMore, try readAlone() {
-      // What comes next is read from the start.
+      // The next picture is read from the start of the file.
     } else if index == nil, number == readCount {
       try openWholly()
       try readNext()

@@ -39,7 +39,7 @@ public final class FileSource: Source {
     var format: FrameFormat?
   }
 
-  /// With `asked`, `-` until it is told.
+  /// The film's path; `-` until it is told, if `asked` names it later.
   var path: String
   let settings: FileSettings
   /// At real pace: when the file's time 0 was.

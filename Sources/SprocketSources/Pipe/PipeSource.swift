@@ -3,7 +3,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 
-/// What a user may choose of frames from a pipe.
+/// Settings of frames from a pipe.
 public struct PipeSettings: SourceSettings {
   /// Frames per second on average, which is what encoders plan with; each frame has its own time.
   public var rate: FrameRate?
@@ -13,12 +13,7 @@ public struct PipeSettings: SourceSettings {
   public static var settings: [Setting<Self>] { [] }
 
   public mutating func request(_ request: FormatRequest) throws(RunError) {
-    guard request.format == nil, request.size == nil else {
-      throw RunError(
-        .usage, "this source gives frames as they are: leave out format and size", change: .format,
-        .size)
-    }
-    rate = request.rate
+    rate = try request.rateAlone()
   }
 }
 
@@ -37,7 +32,7 @@ public final class PipeSource: Source {
   /// Milliseconds between two looks at whether the source is to stop. Larger: fewer wake-ups, a later end.
   private static let tick: Int32 = 20
 
-  /// What `next` announced.
+  /// The frame that `next` announced.
   private struct Held {
     let number: UInt64
     let captured: Timestamp
