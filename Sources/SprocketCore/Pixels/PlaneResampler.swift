@@ -109,10 +109,10 @@ private func repeatOne(
 ) {
   let (near, far, samples) = (periods.first.near, periods.first.far, periods.samples)
   let source = line.extracting((periods.starts.0 - origin)...)
-  precondition(
-    source.count > step * (samples.count - 1) + 1 && target.count >= samples.upperBound)
+  // `line` holds as many: `makeRow` looks.
+  let count = min(samples.count, max(source.count - 2 + step, 0) / step)
   var part = target._mutatingExtracting(samples)
-  for x in 0..<samples.count {
+  for x in 0..<count {
     unsafe part[unchecked: x] =
       source[unchecked: step &* x] * near + source[unchecked: step &* x &+ 1] * far
   }
@@ -127,9 +127,8 @@ private func repeatTwo(
   let ((a, b), (c, d), samples) = (periods.first, periods.second, periods.samples)
   let even = line.extracting((periods.starts.0 - origin)...)
   let odd = line.extracting((periods.starts.1 - origin)...)
-  let count = samples.count / 2
-  precondition(
-    min(even.count, odd.count) > step * (count - 1) + 1 && target.count >= samples.upperBound)
+  // `line` holds as many: `makeRow` looks.
+  let count = min(samples.count / 2, max(min(even.count, odd.count) - 2 + step, 0) / step)
   var part = target._mutatingExtracting(samples)
   for x in 0..<count {
     unsafe part[unchecked: 2 &* x] =
