@@ -53,7 +53,8 @@ class Frame:
 
     @property
     def image(self) -> npt.NDArray[Any]:
-        """The first region of `tensor` as height x width x 3, or height x width where it is gray."""
+        """The first region of `tensor` as height x width x 3, height x width where it is gray, and height x
+        width x 4 with alpha."""
         first = self.tensor[0]
         if self.layout.order == "nchw":
             first = np.moveaxis(first, 0, -1)

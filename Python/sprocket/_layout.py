@@ -173,7 +173,7 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
         _check(offset % 8 == 0, "an offset is no multiple of 8")
     _check(keys["order"] in ("nchw", "nhwc"), "order")
     channels = shape[1] if keys["order"] == "nchw" else shape[3]
-    _check(channels == (1 if keys["channels"] == "gray" else 3), "shape does not have the channels")
+    _check(channels == {"gray": 1, "rgba": 4}.get(keys["channels"], 3), "shape does not have the channels")
     _check(len(keys["regions"]) == shape[0], "regions is not the shape's")
     width, height = _several(keys["picture"], 2, 2)
     lens = keys["lens"]

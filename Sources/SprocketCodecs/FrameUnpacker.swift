@@ -13,6 +13,7 @@ internal import SprocketJPEG
 /// | NV12, NV21 | 4:2:0 | plane 0 of the image, or the source's, if full range |
 /// | YUYV, UYVY | 4:2:2 | plane 0 of the image, if full range; else unpacked alone |
 /// | RGB | 4:4:4, JFIF | plane 0 of the image; else converted alone |
+/// | RGB of 16 bits | 4:4:4 of 16 bits, JFIF | rounded to 8 bits |
 /// | Bayer | none | none |
 ///
 /// Limited-range luma is expanded: `round((y - 16) * 255 / 219)`, clamped. JPEG and RGB are full range
@@ -45,7 +46,7 @@ public final class FrameUnpacker: Unpacker {
   public init(verifies: Bool = false) { self.verifies = verifies }
 
   public func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
-    let isRGB = format.pixelFormat.rgbOrder != nil
+    let isRGB = format.pixelFormat.isRGB
     contract(
       format.color.range == .full || !(format.pixelFormat.isEncoded || isRGB),
       "unpacks limited-range \(format.pixelFormat.fourcc), which is full range; let the source say so in "
@@ -55,7 +56,9 @@ public final class FrameUnpacker: Unpacker {
     let hasLumaPlane =
       switch pixels.layout {
       case .planar, .semiPlanar420: true
-      case .jpeg, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: false
+      case .jpeg, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+        .bayer:
+        false
       }
     let isJPEG = pixels.isEncoded && format.image?.subsampling != nil
     return UnpackPlan(

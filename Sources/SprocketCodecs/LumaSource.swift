@@ -13,6 +13,7 @@ struct LumaSource {
     case packedGray(BayerSamples)
     case packed(PackedOrder)
     case rgb(RGBOrder)
+    case rgbWords(perPixel: Int)
   }
 
   let plane: PlaneStorage
@@ -26,6 +27,7 @@ struct LumaSource {
       switch format.layout {
       case .packed422(let order): .packed(order)
       case .rgb(let order): .rgb(order)
+      case .rgbWords(let hasAlpha): .rgbWords(perPixel: hasAlpha ? 4 : 3)
       case .semiPlanar420Words(let depth): .highWords(depth == .ten ? .ten : .twelve)
       case .packedGray(let samples): .packedGray(samples)
       case .planar(_, .ten, _): .words(.ten)
@@ -33,7 +35,7 @@ struct LumaSource {
       case .planar(_, .sixteen, _): .words(.sixteen)
       case .planar(_, .eight, _), .semiPlanar420, .jpeg, .bayer: .bytes
       }
-    isLimited = range == .limited && format.rgbOrder == nil
+    isLimited = range == .limited && !format.isRGB
   }
 
   /// The plane is what is asked for, as it lies there.
@@ -44,7 +46,7 @@ struct LumaSource {
   /// Luma becomes words before it becomes bytes: it is written a tile at a time.
   var needsWords: Bool {
     switch layout {
-    case .highWords, .packedGray: true
+    case .highWords, .packedGray, .rgbWords: true
     case .bytes, .words, .packed, .rgb: false
     }
   }
@@ -89,6 +91,13 @@ struct LumaSource {
         PlaneBytes(room), bits: samples == .packedTen ? .ten : .twelve, isLimited: isLimited,
         to: to,
         width: width, height: height)
+    case .rgbWords(let perPixel):
+      let room = unsafe MutablePlaneBytes(words, stride: 2 * width)
+      PixelConversion.grayWords(
+        from(2 * perPixel, 2 * perPixel * width), wordsPerPixel: perPixel, y: room, width: width,
+        height: height)
+      LumaConversion.wordsToEightBits(
+        PlaneBytes(room), bits: .sixteen, isLimited: false, to: to, width: width, height: height)
     case .packed(let order):
       PixelConversion.unpackLuma(
         from(2, (width + 1) / 2 * 4), order, y: to, width: width, height: height)

@@ -20,9 +20,13 @@ extension PixelFormat {
     case .uyvy: [AV_PIX_FMT_UYVY422]
     case .rgb24: [AV_PIX_FMT_RGB24]
     case .bgr24: [AV_PIX_FMT_BGR24]
-    // Alpha is ignored.
-    case .bgr32: [AV_PIX_FMT_BGR0, AV_PIX_FMT_BGRA]
-    case .rgb32: [AV_PIX_FMT_0RGB, AV_PIX_FMT_ARGB]
+    case .bgr32: [AV_PIX_FMT_BGR0]
+    case .rgb32: [AV_PIX_FMT_0RGB]
+    case .rgba32: [AV_PIX_FMT_RGBA]
+    case .bgra32: [AV_PIX_FMT_BGRA]
+    case .argb32: [AV_PIX_FMT_ARGB]
+    case .rgb48: [AV_PIX_FMT_RGB48LE]
+    case .rgba64: [AV_PIX_FMT_RGBA64LE]
     case .y10: [AV_PIX_FMT_GRAY10LE]
     case .y12: [AV_PIX_FMT_GRAY12LE]
     case .y16: [AV_PIX_FMT_GRAY16LE]
@@ -84,11 +88,13 @@ extension PixelFormat {
   ///
   /// The corresponding C function is `avcodec_find_best_pix_fmt_of_list`.
   static func nearest(_ format: AVPixelFormat) -> AVPixelFormat {
-    // RGB of 8 bits, or of a palette, loses nothing.
-    if Converter.isRGB(format),
-      unsafe (libav.av_pix_fmt_desc_get(format)?.pointee.comp.0.depth ?? 16) <= 8
-    {
-      return AV_PIX_FMT_RGB24
+    // RGB of up to 16 bits, or of a palette, loses nothing.
+    if Converter.isRGB(format), let known = unsafe libav.av_pix_fmt_desc_get(format) {
+      let hasAlpha = unsafe known.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0
+      let isDeep = unsafe known.pointee.comp.0.depth > 8
+      return isDeep
+        ? hasAlpha ? AV_PIX_FMT_RGBA64LE : AV_PIX_FMT_RGB48LE
+        : hasAlpha ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24
     }
     let best = unsafe targets.withUnsafeBufferPointer { list in
       unsafe libav.avcodec_find_best_pix_fmt_of_list(list.baseAddress, format, 0, nil)

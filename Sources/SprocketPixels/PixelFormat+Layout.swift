@@ -17,7 +17,9 @@ extension PixelFormat {
   public var isEncoded: Bool {
     switch layout {
     case .jpeg: true
-    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: false
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+      .bayer:
+      false
     }
   }
 
@@ -25,7 +27,9 @@ extension PixelFormat {
   public var isBayer: Bool {
     switch layout {
     case .bayer: true
-    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb: false
+    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb,
+      .rgbWords:
+      false
     }
   }
 
@@ -36,19 +40,28 @@ extension PixelFormat {
   public var subsampling: ChromaSubsampling? {
     switch layout {
     case .planar(let subsampling, _, _): subsampling
-    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: nil
+    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+      .bayer:
+      nil
     }
   }
 
   /// True for a planar format without chroma.
   public var isGrey: Bool { subsampling == .gray }
 
-  /// Byte order of an RGB format; `nil` for all others.
+  /// Byte order of an RGB format of 8 bits; `nil` for all others.
   public var rgbOrder: RGBOrder? {
     switch layout {
     case .rgb(let order): order
-    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .bayer: nil
+    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgbWords,
+      .bayer:
+      nil
     }
+  }
+
+  /// True for red, green and blue, which are of full range.
+  public var isRGB: Bool {
+    if case .rgbWords = layout { true } else { rgbOrder != nil }
   }
 
   /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones, but for P010 and
@@ -58,6 +71,7 @@ extension PixelFormat {
     case .planar(_, let depth, _): depth.rawValue
     case .semiPlanar420Words(let depth): depth.rawValue
     case .bayer(_, let samples), .packedGray(let samples): samples.depth.rawValue
+    case .rgbWords: 16
     case .jpeg, .semiPlanar420, .packed422, .rgb: 8
     }
   }
@@ -67,7 +81,7 @@ extension PixelFormat {
     switch layout {
     case .planar(_, let depth, _): depth != .eight
     case .bayer(_, let samples): samples.areWords
-    case .semiPlanar420Words: true
+    case .semiPlanar420Words, .rgbWords: true
     case .jpeg, .semiPlanar420, .packedGray, .packed422, .rgb: false
     }
   }
@@ -90,6 +104,7 @@ extension PixelFormat {
     case .packedGray(let samples): samples == .packedTen ? .y10 : .y12
     case .packed422: .yuv422p
     case .rgb: .yuv444p
+    case .rgbWords: .yuv444p16
     }
   }
 
@@ -97,7 +112,7 @@ extension PixelFormat {
     switch layout {
     case .planar(let subsampling, _, _): subsampling.planeCount
     case .semiPlanar420, .semiPlanar420Words: 2
-    case .jpeg, .packedGray, .packed422, .rgb, .bayer: 1
+    case .jpeg, .packedGray, .packed422, .rgb, .rgbWords, .bayer: 1
     }
   }
 
@@ -119,6 +134,7 @@ extension PixelFormat {
     case .packedGray(let samples): return (samples.bytesPerRow(width: width), height)
     case .packed422: return ((width + 1) / 2 * 4, height)
     case .rgb(let order): return (width * order.bytesPerPixel, height)
+    case .rgbWords(let hasAlpha): return (width * (hasAlpha ? 8 : 6), height)
     case .bayer(_, let samples): return (samples.bytesPerRow(width: width), height)
     }
   }

@@ -17,6 +17,10 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   case grey, y10, y12, y16
   /// Packed, in memory order: R G B; B G R; B G R X; X R G B.
   case rgb24, bgr24, bgr32, rgb32
+  /// Packed, with alpha, in memory order: R G B A; B G R A; A R G B. Alpha is not multiplied into colours.
+  case rgba32, bgra32, argb32
+  /// Packed, in 16-bit little-endian words, in memory order: R G B; R G B A.
+  case rgb48, rgba64
   /// Bayer mosaics of 8 bits. The stage `debayer` makes pictures of them; the engine itself does not.
   case bayerRGGB, bayerGRBG, bayerGBRG, bayerBGGR
   /// Bayer mosaics of 10, 12 and 16 bits in 16-bit little-endian words.
@@ -58,6 +62,9 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .bgr24: "BGR3"
     case .bgr32: "BGR4"
     case .rgb32: "RGB4"
+    case .rgba32: "RGBA"
+    case .bgra32: "BGRA"
+    case .argb32: "ARGB"
     case .bayerRGGB: "RGGB"
     case .bayerGRBG: "GRBG"
     case .bayerGBRG: "GBRG"
@@ -82,19 +89,9 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .bayerGRBG12P: "pgCC"
     case .bayerGBRG12P: "pGCC"
     case .bayerBGGR12P: "pBCC"
-    case .yuv420p10: "YUV420P10"
-    case .yuv422p10: "YUV422P10"
-    case .yuv444p10: "YUV444P10"
-    case .yuv420p12: "YUV420P12"
-    case .yuv422p12: "YUV422P12"
-    case .yuv444p12: "YUV444P12"
-    case .yuv420p16: "YUV420P16"
-    case .yuv422p16: "YUV422P16"
-    case .yuv444p16: "YUV444P16"
-    case .p010: "P010"
-    case .p012: "P012"
-    case .y10p: "Y10P"
-    case .y12p: "Y12P"
+    case .yuv420p10, .yuv422p10, .yuv444p10, .yuv420p12, .yuv422p12, .yuv444p12, .yuv420p16,
+      .yuv422p16, .yuv444p16, .p010, .p012, .y10p, .y12p, .rgb48, .rgba64:
+      String(describing: self).uppercased()
     }
   }
 
@@ -128,10 +125,8 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   public var layout: PixelLayout {
     switch self {
     case .mjpeg: .jpeg
-    case .yuyv: .packed422(.yuyv)
-    case .uyvy: .packed422(.uyvy)
-    case .nv12: .semiPlanar420(.blueFirst)
-    case .nv21: .semiPlanar420(.redFirst)
+    case .yuyv, .uyvy: .packed422(self == .yuyv ? .yuyv : .uyvy)
+    case .nv12, .nv21: .semiPlanar420(self == .nv12 ? .blueFirst : .redFirst)
     case .i420: .planar(.yuv420, .eight, .blueFirst)
     case .yv12: .planar(.yuv420, .eight, .redFirst)
     case .yuv422p: .planar(.yuv422, .eight, .blueFirst)
@@ -146,6 +141,10 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .bgr24: .rgb(.bgr)
     case .bgr32: .rgb(.bgrx)
     case .rgb32: .rgb(.xrgb)
+    case .rgba32: .rgb(.rgba)
+    case .bgra32: .rgb(.bgra)
+    case .argb32: .rgb(.argb)
+    case .rgb48, .rgba64: .rgbWords(hasAlpha: self == .rgba64)
     case .bayerRGGB: .bayer(.rggb, .eight)
     case .bayerGRBG: .bayer(.grbg, .eight)
     case .bayerGBRG: .bayer(.gbrg, .eight)
@@ -179,10 +178,8 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .yuv420p16: .planar(.yuv420, .sixteen, .blueFirst)
     case .yuv422p16: .planar(.yuv422, .sixteen, .blueFirst)
     case .yuv444p16: .planar(.yuv444, .sixteen, .blueFirst)
-    case .p010: .semiPlanar420Words(.ten)
-    case .p012: .semiPlanar420Words(.twelve)
-    case .y10p: .packedGray(.packedTen)
-    case .y12p: .packedGray(.packedTwelve)
+    case .p010, .p012: .semiPlanar420Words(self == .p010 ? .ten : .twelve)
+    case .y10p, .y12p: .packedGray(self == .y10p ? .packedTen : .packedTwelve)
     }
   }
 }

@@ -19,6 +19,8 @@ public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   case packed422(PackedOrder)
   /// One plane, three or four bytes per pixel.
   case rgb(RGBOrder)
+  /// One plane, red, green and blue and perhaps alpha, in 16-bit little-endian words.
+  case rgbWords(hasAlpha: Bool)
   /// One plane, one sample of one colour per pixel.
   case bayer(BayerOrder, BayerSamples)
 }
@@ -57,12 +59,25 @@ public enum RGBOrder: CaseIterable, Sendable, BitwiseCopyable {
   case bgrx
   /// An unused byte and R G B: V4L2's `RGB4`, libyuv's BGRA.
   case xrgb
+  /// R G B and alpha: libyuv's ABGR.
+  case rgba
+  /// B G R and alpha: libyuv's ARGB.
+  case bgra
+  /// Alpha and R G B: libyuv's BGRA.
+  case argb
 
   /// 3 or 4.
   public var bytesPerPixel: Int {
     switch self {
     case .rgb, .bgr: 3
-    case .bgrx, .xrgb: 4
+    case .bgrx, .xrgb, .rgba, .bgra, .argb: 4
+    }
+  }
+
+  public var hasAlpha: Bool {
+    switch self {
+    case .rgb, .bgr, .bgrx, .xrgb: false
+    case .rgba, .bgra, .argb: true
     }
   }
 }

@@ -135,7 +135,7 @@ private struct SessionFields {
     else {
       return nil
     }
-    let isFullRange = format.isEncoded || format.rgbOrder != nil
+    let isFullRange = format.isEncoded || format.isRGB
     if isFullRange { guard color.range == .full else { return nil } }
     // What a JPEG may be unpacked to.
     let planar: [PixelFormat] = [.i420, .yuv422p, .yuv444p, .yuv440p, .yuv411p, .grey]

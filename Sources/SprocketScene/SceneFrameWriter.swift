@@ -54,7 +54,8 @@ package struct SceneFrameWriter {
   static func planeBytes(_ format: FrameFormat) -> Int {
     switch format.pixelFormat.layout {
     case .planar: 0
-    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer:
+    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+      .bayer:
       layout(format).byteCount(width: format.width, height: format.height)
     }
   }
@@ -76,7 +77,7 @@ package struct SceneFrameWriter {
       // Rounded up to whole pairs of pixels.
       let pairs = (width + 1) & ~1
       return SceneLayout(width: width, height: height, chroma: .yuv422, lumaStride: pairs)
-    case .rgb: return SceneLayout(width: width, height: height, chroma: .yuv444)
+    case .rgb, .rgbWords: return SceneLayout(width: width, height: height, chroma: .yuv444)
     case .bayer(_, let samples):
       let depth = SceneMosaic.lumaDepth(samples)
       return SceneLayout(width: width, height: height, chroma: .yuv444, depth: depth)
@@ -154,7 +155,7 @@ package struct SceneFrameWriter {
         PixelConversion.pack444(
           y: y, u: u, v: v, to: target(stride: order.bytesPerPixel * width), order, width: width,
           height: height)
-      case .planar, .semiPlanar420Words, .packedGray, .jpeg, .bayer: break
+      case .planar, .semiPlanar420Words, .packedGray, .rgbWords, .jpeg, .bayer: break
       }
     }
   }

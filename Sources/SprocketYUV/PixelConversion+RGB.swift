@@ -16,10 +16,12 @@ extension PixelConversion {
       succeeded(unsafe RAWToJ400(from, fromStride, toY, strideY, Int32(width), Int32(height)))
     case .bgr:
       succeeded(unsafe RGB24ToJ400(from, fromStride, toY, strideY, Int32(width), Int32(height)))
-    case .bgrx:
+    case .bgrx, .bgra:
       succeeded(unsafe ARGBToJ400(from, fromStride, toY, strideY, Int32(width), Int32(height)))
-    case .xrgb:
-      unsafe forEachTile(from, Int(fromStride), width, height) { tile, column, row, columns, rows in
+    case .xrgb, .argb, .rgba:
+      let isRedFirst = order == .rgba
+      unsafe forEachTile(from, isRedFirst, Int(fromStride), width, height) {
+        tile, column, row, columns, rows in
         succeeded(
           unsafe ARGBToJ400(
             tile, Int32(Tile.stride), toY + row * Int(strideY) + column, strideY, columns, rows))
@@ -27,17 +29,17 @@ extension PixelConversion {
     }
   }
 
-  /// A piece of an image that is turned from X R G B into B G R X on the stack: two rows of 4 bytes for
-  /// each of 256 pixels.
+  /// A piece of an image that is turned into B G R X on the stack: two rows of 4 bytes for each of 256
+  /// pixels.
   private enum Tile {
     static let columns = 256
     static let stride = 4 * columns
   }
 
-  /// libyuv has no full-range conversion from X R G B: calls `body` with one tile after the other in
-  /// libyuv's ARGB, with its place and size in pixels.
+  /// libyuv has no full-range conversion from X R G B and R G B A: calls `body` with one tile after the other
+  /// in libyuv's ARGB, with its place and size in pixels.
   private static func forEachTile(
-    _ source: UnsafePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int,
+    _ source: UnsafePointer<UInt8>, _ isRedFirst: Bool, _ stride: Int, _ width: Int, _ height: Int,
     _ body: (UnsafePointer<UInt8>, _ column: Int, _ row: Int, Int32, Int32) -> Void
   ) {
     var storage = InlineArray<2048, UInt8>(repeating: 0)
@@ -50,8 +52,9 @@ extension PixelConversion {
         var column = 0
         while column < width {
           let columns = min(Tile.columns, width - column)
+          let turn = unsafe isRedFirst ? ABGRToARGB : BGRAToARGB
           succeeded(
-            unsafe BGRAToARGB(
+            unsafe turn(
               source + row * stride + 4 * column, Int32(stride), tile, Int32(Tile.stride),
               Int32(columns), Int32(rows)))
           unsafe body(tile, column, row, Int32(columns), Int32(rows))

@@ -55,8 +55,9 @@ extension PixelConversion {
       switch order {
       case .rgb: (0, 1, 2, 0)
       case .bgr: (2, 1, 0, 2)
-      case .bgrx: (2, 1, 0, 3)
-      case .xrgb: (1, 2, 3, 0)
+      case .bgrx, .bgra: (2, 1, 0, 3)
+      case .xrgb, .argb: (1, 2, 3, 0)
+      case .rgba: (0, 1, 2, 3)
       }
     for row in 0..<height {
       let (lumaRow, start) = unsafe (fromY + row * Int(strideY), to + row * Int(toStride))
@@ -85,10 +86,12 @@ extension PixelConversion {
       unsafe SplitRGBPlane(source, 0, first, 0, second, 0, third, 0, count, 1)
     case .bgr:
       unsafe SplitRGBPlane(source, 0, third, 0, second, 0, first, 0, count, 1)
-    case .bgrx:
+    case .rgba:
+      unsafe SplitARGBPlane(source, 0, third, 0, second, 0, first, 0, runs + 768, 0, count, 1)
+    case .bgrx, .bgra:
       // The library's order of results is red, green, blue, alpha; of bytes, blue first.
       unsafe SplitARGBPlane(source, 0, first, 0, second, 0, third, 0, runs + 768, 0, count, 1)
-    case .xrgb:
+    case .xrgb, .argb:
       // The bytes X R G B are the library's blue, green, red, alpha.
       unsafe SplitARGBPlane(source, 0, second, 0, first, 0, runs + 768, 0, third, 0, count, 1)
     }

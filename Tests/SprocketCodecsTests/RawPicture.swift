@@ -37,8 +37,9 @@ struct RawPicture {
     switch format.rgbOrder {
     case .rgb: return (at(3, 0), at(3, 1), at(3, 2))
     case .bgr: return (at(3, 2), at(3, 1), at(3, 0))
-    case .bgrx: return (at(4, 2), at(4, 1), at(4, 0))
-    case .xrgb, nil: return (at(4, 1), at(4, 2), at(4, 3))
+    case .rgba: return (at(4, 0), at(4, 1), at(4, 2))
+    case .bgrx, .bgra: return (at(4, 2), at(4, 1), at(4, 0))
+    case .xrgb, .argb, nil: return (at(4, 1), at(4, 2), at(4, 3))
     }
   }
 
@@ -49,7 +50,7 @@ struct RawPicture {
     case .rgb:
       let (r, g, b) = red(x, y)
       return (77 * r + 150 * g + 29 * b + 128) / 256
-    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .bayer, .jpeg:
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .rgbWords, .bayer, .jpeg:
       guard format.bitsPerSample > 8 else { return Int(planes[0][y][x]) }
       let one = 1 << (format.bitsPerSample - 8)
       let (scale, most) = range == .limited ? (256, 256 * one) : (255, 256 * one - 1)
@@ -67,9 +68,19 @@ struct RawPicture {
     case .packedGray:
       let group = x / 2 * 3
       return Int(row[group + x % 2]) * 16 + (Int(row[group + 2]) >> (4 * (x % 2))) % 16
+    case .rgbWords: return rounded(colors(x, y).luma)
     case .planar, .semiPlanar420, .packed422, .rgb, .bayer, .jpeg: return Self.word(row, x)
     }
   }
+
+  /// Of a pixel of RGB in words, in the numbers of the conversion.
+  private func colors(_ x: Int, _ y: Int) -> (r: Float, b: Float, luma: Float) {
+    guard case .rgbWords(let hasAlpha) = format.layout else { return (0, 0, 0) }
+    let parts = (0..<3).map { Float(Self.word(planes[0][y], (hasAlpha ? 4 : 3) * x + $0)) }
+    return (parts[0], parts[2], 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2])
+  }
+
+  private func rounded(_ level: Float) -> Int { Int(min(max(level, 0), 65535) + 0.5) }
 
   private static func word(_ row: [UInt8], _ x: Int) -> Int {
     Int(row[2 * x]) + 256 * Int(row[2 * x + 1])
@@ -124,6 +135,16 @@ struct RawPicture {
       return [
         luma(.full), chroma { 127 * $0.b - 84 * $0.g - 43 * $0.r },
         chroma { 127 * $0.r - 107 * $0.g - 20 * $0.b },
+      ]
+    case .rgbWords:
+      func plane(_ value: ((r: Float, b: Float, luma: Float)) -> Float) -> [[UInt8]] {
+        (0..<height).map { y in
+          Self.bytes((0..<width).map { x in rounded(value(colors(x, y))) })
+        }
+      }
+      return [
+        plane { $0.luma }, plane { 32768 + ($0.b - $0.luma) / 1.772 },
+        plane { 32768 + ($0.r - $0.luma) / 1.402 },
       ]
     case .planar(_, _, .blueFirst), .bayer, .jpeg: return planes
     }

@@ -16,7 +16,7 @@ private let combinations: [FrameParts] = [
   static let formats = PixelFormat.allCases.filter { !$0.isEncoded && !$0.isBayer }
 
   private func ranges(_ format: PixelFormat) -> [Color.Range] {
-    format.rgbOrder == nil ? [.full, .limited] : [.full]
+    format.isRGB ? [.full] : [.full, .limited]
   }
 
   @Test(arguments: formats)

@@ -100,7 +100,12 @@ import Testing
             off, abs(clamp(luma + 1.402 * red) - Double(r)),
             abs(clamp(luma - 0.344136 * blue - 0.714136 * red) - Double(g)),
             abs(clamp(luma + 1.772 * blue) - Double(b)))
-          let unused = order == .bgrx ? 3 : order == .xrgb ? 0 : nil
+          let unused: Int? =
+            switch order {
+            case .rgb, .bgr: nil
+            case .bgrx, .bgra, .rgba: 3
+            case .xrgb, .argb: 0
+            }
           if let unused { expectEqual(target[4 * x + unused, row], 255) }
         }
       }
@@ -133,9 +138,9 @@ private func pixel(
 ) -> (Int, Int, Int) {
   let at = order.bytesPerPixel * x
   switch order {
-  case .rgb: return (plane[at, row], plane[at + 1, row], plane[at + 2, row])
-  case .bgr, .bgrx: return (plane[at + 2, row], plane[at + 1, row], plane[at, row])
-  case .xrgb: return (plane[at + 1, row], plane[at + 2, row], plane[at + 3, row])
+  case .rgb, .rgba: return (plane[at, row], plane[at + 1, row], plane[at + 2, row])
+  case .bgr, .bgrx, .bgra: return (plane[at + 2, row], plane[at + 1, row], plane[at, row])
+  case .xrgb, .argb: return (plane[at + 1, row], plane[at + 2, row], plane[at + 3, row])
   }
 }
 

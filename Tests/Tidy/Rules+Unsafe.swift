@@ -167,7 +167,8 @@ extension Rules {
       [
         "BoxMean", "LumaConversion", "PixelConversion+Color", "PixelConversion+Deep",
         "PixelConversion+Interleaved", "PixelConversion+Packed",
-        "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion",
+        "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion+RGBWords",
+        "PixelConversion",
       ], "wraps libyuv"),
     Permission("Tests/Fuzz/Program", ["Entry"], "libFuzzer's input"),
     Permission(

@@ -42,7 +42,7 @@ struct TensorColor: Sendable {
     let inBlue = (u: 2 * (1 - blue), v: 0.0)
     let parts: [(u: Double, v: Double)] =
       switch settings.usedChannels {
-      case .rgb: [inRed, inGreen, inBlue]
+      case .rgb, .rgba: [inRed, inGreen, inBlue]
       case .bgr: [inBlue, inGreen, inRed]
       case .gray: [(0, 0)]
       }

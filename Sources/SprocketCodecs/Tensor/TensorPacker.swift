@@ -245,7 +245,7 @@ func resample(
 
 extension MutableSpan where Element == UInt8 {
   /// Calls `body` with elements of a row in which they begin at an address that suits them.
-  fileprivate mutating func withElements<Number: BitwiseCopyable>(
+  mutating func withElements<Number: BitwiseCopyable>(
     _ range: Range<Int>, _ body: (inout MutableSpan<Number>) -> Void
   ) {
     let size = MemoryLayout<Number>.size

@@ -9,7 +9,7 @@ public struct TensorPlan: Sendable {
   /// Of each region, in pixels.
   public let width: Int
   public let height: Int
-  public var channelCount: Int { settings.usedChannels == .gray ? 1 : 3 }
+  public var channelCount: Int { settings.usedChannels.count }
   public var regionCount: Int { regions.count }
   /// Bytes of a frame's tensor.
   public let byteCount: Int
@@ -19,7 +19,7 @@ public struct TensorPlan: Sendable {
   public let scale: LumaScale
   let regions: [PlacedRegion]
   /// The picture is RGB that the source delivered, pixel for pixel; `nil` where it is made of the image.
-  let sourceOrder: RGBOrder?
+  let sourcePixels: SourcePixels?
 
   /// Most bytes of a frame's tensor, 1 GB. Larger: larger tensors, each in a slot of its own.
   static let mostBytes = 1 << 30
@@ -65,7 +65,7 @@ public struct TensorPlan: Sendable {
     // Without a size, pixels stay as they are, whatever their aspect.
     let fit = settings.size == nil ? .stretch : settings.fit
     self.regions = regions.map { PlacedRegion($0, in: size, fit, pixelAspect: pixelAspect) }
-    let channels = settings.usedChannels == .gray ? 1 : 3
+    let channels = settings.usedChannels.count
     let (count, isTooLarge) = (size.width * size.height).multipliedReportingOverflow(
       by: channels * settings.usedElement.bytes * regions.count)
     guard !isTooLarge, count <= Self.mostBytes else {
@@ -82,10 +82,13 @@ public struct TensorPlan: Sendable {
     scale =
       isReducible
       ? LumaScale.allCases.last { Double($0.divisor) <= least } ?? .full : .full
-    isPlainPicture = Self.isPlain(settings, size, self.regions, format)
-    let isInterleaved = settings.usedOrder == .nhwc && settings.usedChannels != .gray
-    sourceOrder = isPlainPicture && isInterleaved ? source?.pixelFormat.rgbOrder : nil
-    parts = sourceOrder == nil ? .reducedImage(scale) : .encoded
+    let isPlain = Self.isPlain(settings, size, self.regions, format)
+    isPlainPicture = isPlain && settings.usedElement == .u8 && settings.usedScale == 1
+    sourcePixels = isPlain ? source.flatMap { SourcePixels($0.pixelFormat, for: settings) } : nil
+    parts = sourcePixels == nil ? .reducedImage(scale) : .encoded
+    guard settings.usedChannels != .rgba || sourcePixels != nil else {
+      throw RunError(.usage, SourcePixels.whyNoAlpha(settings, source: source?.pixelFormat))
+    }
   }
 
   /// Whether each tensor is the picture itself, pixel for pixel, in bytes as they are.
@@ -97,7 +100,6 @@ public struct TensorPlan: Sendable {
     let region = regions[0]
     return regions.count == 1 && size.width == format.width && size.height == format.height
       && region.stepX == 1 && region.stepY == 1 && region.firstX == 0 && region.firstY == 0
-      && settings.usedElement == .u8 && settings.usedScale == 1
       && settings.mean == ChannelValues(0) && settings.deviation == ChannelValues(1)
   }
 

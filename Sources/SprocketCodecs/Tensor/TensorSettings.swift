@@ -4,10 +4,11 @@ public import SprocketCore
 /// coordinates of `Projection`.
 public struct TensorSettings: KindSettings, Hashable {
   /// Pictures are interleaved bytes by default, tensors are planes of floating-point numbers from 0 to 1.
-  public enum Layout: String, SettingValue, CaseIterable { case rgb, bgr, gray, tensor }
+  public enum Layout: String, SettingValue, CaseIterable { case rgb, bgr, gray, rgba, tensor }
 
-  /// What is in each pixel.
-  public enum Channels: String, SettingValue, CaseIterable { case rgb, bgr, gray }
+  /// What is in each pixel. `rgba` takes pictures of files as they were delivered, and has full alpha where
+  /// they have none.
+  public enum Channels: String, SettingValue, CaseIterable { case rgb, bgr, gray, rgba }
 
   /// How numbers are stored, little endian.
   public enum Element: String, SettingValue, CaseIterable {
@@ -102,6 +103,7 @@ extension TensorSettings {
     case .rgb: channels ?? .rgb
     case .bgr: channels ?? .bgr
     case .gray: channels ?? .gray
+    case .rgba: channels ?? .rgba
     }
   }
   public var usedElement: Element { element ?? (layout == .tensor ? .f32 : .u8) }
@@ -112,6 +114,17 @@ extension TensorSettings {
     case .u8: 1
     case .u16: 257
     case .f16, .f32, .bf16: 1.0 / 255
+    }
+  }
+}
+
+extension TensorSettings.Channels {
+  /// Numbers of a pixel.
+  var count: Int {
+    switch self {
+    case .gray: 1
+    case .rgb, .bgr: 3
+    case .rgba: 4
     }
   }
 }

@@ -119,11 +119,14 @@ extension PixelFormat {
     case .planar(.gray, .sixteen, _): "mono16"
     case .rgb(.rgb): "rgb8"
     case .rgb(.bgr): "bgr8"
+    case .rgb(.rgba): "rgba8"
+    case .rgb(.bgra): "bgra8"
+    case .rgbWords(let hasAlpha): hasAlpha ? "rgba16" : "rgb16"
     case .bayer(let order, .eight): "bayer_\(order)8"
     // ROS alone has these (`sensor_msgs/image_encodings.hpp`).
     case .bayer(let order, .sixteen): "bayer_\(order)16"
     case .jpeg, .planar, .semiPlanar420(.redFirst), .semiPlanar420Words, .packedGray, .rgb(.bgrx),
-      .rgb(.xrgb), .bayer:
+      .rgb(.xrgb), .rgb(.argb), .bayer:
       fourcc
     }
   }

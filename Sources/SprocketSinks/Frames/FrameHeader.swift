@@ -73,7 +73,7 @@ struct FrameHeader {
 struct FrameLayoutCode {
   /// 0 bytes, 1 half precision, 2 single precision, 3 bfloat16, 4 words.
   let element: UInt8
-  /// 0 RGB, 1 BGR, 2 gray.
+  /// 0 RGB, 1 BGR, 2 gray, 3 RGB and alpha.
   let channels: UInt8
   /// The four axes, in the order in which they lie.
   let shape: InlineArray<4, UInt32>
@@ -93,6 +93,7 @@ struct FrameLayoutCode {
       case .rgb: 0
       case .bgr: 1
       case .gray: 2
+      case .rgba: 3
       }
     let (regions, channelCount) = (UInt32(plan.regionCount), UInt32(plan.channelCount))
     let (height, width) = (UInt32(plan.height), UInt32(plan.width))

@@ -15,7 +15,7 @@ internal import SprocketFiles
 /// goes away is `readerGone`; the process must ignore SIGPIPE.
 public final class PipeSink: Sink {
   public enum Layout: String, Sendable, CaseIterable {
-    case y4m, gray, rgb, bgr, tensor
+    case y4m, gray, rgb, bgr, rgba, tensor
   }
 
   public let name = "pipe"
@@ -193,7 +193,9 @@ extension PixelFormat {
     case .planar(.yuv411, .ten, _), .planar(.yuv411, .twelve, _), .planar(.yuv411, .sixteen, _),
       .planar(.yuv440, _, _), .planar(_, _, .redFirst):
       nil
-    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: nil
+    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+      .bayer:
+      nil
     }
   }
 }

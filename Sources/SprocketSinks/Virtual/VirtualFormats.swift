@@ -86,7 +86,7 @@ extension V4L2Format {
     self.init(
       fourCC: V4L2FourCC(pixels.fourcc), size: V4L2Size(width: format.width, height: format.height),
       bytesPerLine: 0, imageBytes: 0, field: field)
-    let isRGB = pixels.rgbOrder != nil
+    let isRGB = pixels.isRGB
     // V4L2_COLORSPACE_SRGB, _JPEG, _REC709, _BT2020; V4L2_YCBCR_ENC_601, _709, _BT2020.
     let (space, encoding): (UInt32, UInt32) =
       switch color.matrix {

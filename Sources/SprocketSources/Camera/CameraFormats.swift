@@ -81,7 +81,7 @@ extension Color {
       self.init(range: .full, matrix: .bt601, transfer: transfer)
       return
     }
-    let isRGB = pixels.rgbOrder != nil
+    let isRGB = pixels.isRGB
     let isYUV = !(isRGB || pixels.isGrey || pixels.isBayer)
     let range: Range =
       switch format.quantization {

@@ -126,7 +126,7 @@ struct CameraNegotiation {
     case .planar(.gray, _, _): 6
     case .planar(_, .eight, _): 2
     case .planar(_, .ten, _), .planar(_, .twelve, _), .planar(_, .sixteen, _): 6
-    case .semiPlanar420Words, .packedGray: 6
+    case .semiPlanar420Words, .packedGray, .rgbWords: 6
     case .packed422: 3
     case .jpeg: 4
     case .rgb: 5

@@ -7,7 +7,7 @@ extension Color {
   /// What a file says of frames in `format`. Where it says nothing, YUV is limited range, and grey and
   /// RGB are full range, as FFmpeg has it. RGB becomes YUV by BT.601.
   init(_ color: MediaColor, _ format: PixelFormat) {
-    let isRGB = format.rgbOrder != nil
+    let isRGB = format.isRGB
     let isGrey = format.isGrey
     let range: Range =
       switch color.range {

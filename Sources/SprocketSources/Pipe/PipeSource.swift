@@ -143,7 +143,7 @@ public final class PipeSource: Source {
 
   private func frameFormat() throws(RunError) -> FrameFormat {
     let axes = (0..<4).map { Int(word(UInt32.self, at: FrameWire.At.axes + 4 * $0)) }
-    let channels = header[FrameWire.At.channels] == 2 ? 1 : 3
+    let channels = [3, 3, 1, 4][min(Int(header[FrameWire.At.channels]), 3)]
     let isPlanes = axes[3] != channels && channels == 1 && axes[1] == 1
     let (height, width) = isPlanes ? (axes[2], axes[3]) : (axes[1], axes[2])
     let pixels: PixelFormat? =
@@ -151,7 +151,10 @@ public final class PipeSource: Source {
       case (0, 0): .rgb24
       case (0, 1): .bgr24
       case (0, 2): .grey
+      case (0, 3): .rgba32
+      case (4, 0): .rgb48
       case (4, 2): .y16
+      case (4, 3): .rgba64
       default: nil
       }
     guard let pixels, axes[0] == 1, isPlanes || axes[3] == channels, width > 0, height > 0,
@@ -160,7 +163,8 @@ public final class PipeSource: Source {
       throw RunError(
         .failed,
         "frames from \(name) are tensors of \(axes.map { "\($0)" }.joined(separator: "x")); pictures are "
-          + "taken: RGB, BGR or gray, a pixel's bytes beside each other, or words of gray")
+          + "taken: RGB, BGR, gray or RGBA, a pixel's samples beside each other, in bytes or (not BGR) words"
+      )
     }
     guard width <= Self.mostPixels / height else {
       throw RunError(

@@ -139,7 +139,7 @@ struct ReplayImage {
     guard step == row || (pixels.planeCount == 1 && step > row) else { return nil }
     let isYUV =
       switch pixels.layout {
-      case .planar(.gray, _, _), .packedGray, .rgb, .bayer, .jpeg: false
+      case .planar(.gray, _, _), .packedGray, .rgb, .rgbWords, .bayer, .jpeg: false
       case .planar, .semiPlanar420, .semiPlanar420Words, .packed422: true
       }
     return FrameFormat(
@@ -166,6 +166,7 @@ struct ReplayImage {
   private static let encodings: [(StaticString, PixelFormat)] = [
     ("yuyv", .yuyv), ("yuv422_yuy2", .yuyv), ("uyvy", .uyvy), ("yuv422", .uyvy), ("nv12", .nv12),
     ("mono8", .grey), ("8UC1", .grey), ("mono16", .y16), ("16UC1", .y16), ("rgb8", .rgb24),
+    ("rgba8", .rgba32), ("bgra8", .bgra32), ("rgb16", .rgb48), ("rgba16", .rgba64),
     ("bgr8", .bgr24), ("8UC3", .bgr24), ("bayer_rggb8", .bayerRGGB), ("bayer_grbg8", .bayerGRBG),
     ("bayer_gbrg8", .bayerGBRG), ("bayer_bggr8", .bayerBGGR), ("bayer_rggb16", .bayerRGGB16),
     ("bayer_grbg16", .bayerGRBG16), ("bayer_gbrg16", .bayerGBRG16), ("bayer_bggr16", .bayerBGGR16),
