@@ -5,9 +5,9 @@ import json
 import os
 import socket
 import time
-from types import TracebackType
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
+from ._closing import Closing
 from ._errors import Error, Refused
 
 # Seconds within which a run answers. A change of its shape waits until all sinks have written their frames.
@@ -18,7 +18,7 @@ _LONGEST = 1 << 26
 _TICK = 0.02
 
 
-class Control:
+class Control(Closing):
     """A run that was started with `--control-socket PATH`.
 
         with sprocket.Control("demo/control") as control:
@@ -36,6 +36,7 @@ class Control:
         self._path = os.fspath(path)
         self._socket = self._connected(wait)
         self._lines = self._socket.makefile("rb")
+        self._is_closed = False
 
     def _connected(self, wait: float) -> socket.socket:
         end = time.monotonic() + wait
@@ -54,15 +55,9 @@ class Control:
                             "ended")
             time.sleep(_TICK)
 
-    def __enter__(self) -> Control:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.close()
-
     def close(self) -> None:
         """Disconnects; the run goes on."""
+        self._is_closed = True
         self._lines.close()
         self._socket.close()
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 import bisect
 import json
 import os
+import struct
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 import numpy.typing as npt
 
+from ._closing import Closing
 from ._errors import Error, Known, NoSuchItem, opened
 from ._frame import Frame
 from ._program import Image, Tensor
 from ._run import run
 from ._table import OWN_KEYS, Table
+from ._video import Video
 
 _RECORDS = ("session", "source", "fate", "ledger")
 
@@ -59,8 +62,8 @@ class DumpFrame:
 
     @property
     def image(self) -> npt.NDArray[Any]:
-        """The picture as height x width x 3, RGB, in memory of its own. The program is started for it, which
-        takes some 50 ms; `Dump.play` is for many frames."""
+        """The picture as height x width x 3, RGB, in memory of its own. The first one starts a program, which
+        takes some 50 ms and ends with the dump; `Dump.play` is for many frames."""
         return self.decoded().image
 
     def decoded(self, *, image: Optional[Image] = None, tensor: Optional[Tensor] = None) -> Frame:
@@ -68,7 +71,7 @@ class DumpFrame:
         return self._dump._decoded(self, image, tensor)
 
 
-class Dump(Sequence[DumpFrame]):
+class Dump(Closing, Sequence[DumpFrame]):
     """The frames of a dump, in the order of their numbers.
 
         dump = sprocket.Dump("take.mcap")
@@ -88,7 +91,10 @@ class Dump(Sequence[DumpFrame]):
             raise Error("reading dumps needs one more package: pip install mcap") from None
         self.path = os.fspath(path)
         self._file = opened(self.path)
+        self._is_closed = False
         self.stream = stream
+        # The frames by number, as the last picture was asked for.
+        self._shown: Optional[Tuple[str, Video]] = None
         # By epoch.
         self.sessions: Dict[int, Dict[str, Any]] = {}
         # What became of all frames for each sink; `None` where the run did not end.
@@ -113,12 +119,13 @@ class Dump(Sequence[DumpFrame]):
             raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is "
                         f"whole: sprocket recover {self.path} whole.mcap") from None
         self._frames = [DumpFrame(self, fates[number], sources.get(number)) for number in sorted(fates)]
+        # Numbers of the frames that came.
+        self._came = sorted(sources)
         self._numbers = [frame.number for frame in self._frames]
         arrived = [frame for frame in self._frames if frame.captured_ns is not None]
         # By time; a later epoch may begin earlier.
         self._arrived = sorted(arrived, key=lambda frame: frame.captured_ns or 0)
         self._times = [frame.captured_ns or 0 for frame in self._arrived]
-        self._first = arrived[0].captured_ns if arrived else None
         self.table = Table(frame.fate_record for frame in self._frames)
 
     def _chosen(self, stream: Optional[str]) -> str:
@@ -136,19 +143,10 @@ class Dump(Sequence[DumpFrame]):
         raise Error(f"{self.path}: {wanted}; {known}")
 
     def close(self) -> None:
-        """What was read stays; bytes cannot be asked for any more."""
+        """What was read stays; bytes and pictures cannot be asked for any more."""
+        self._is_closed = True
+        self._show(None)
         self._file.close()
-
-    def __enter__(self) -> Dump:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        file = getattr(self, "_file", None)
-        if file is not None:
-            file.close()
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -197,16 +195,26 @@ class Dump(Sequence[DumpFrame]):
                     yield found, frame
 
     def _decoded(self, wanted: DumpFrame, image: Optional[Image], tensor: Optional[Tensor]) -> Frame:
-        is_there = wanted.source is not None and wanted.fate != "corrupt"
-        if is_there and wanted.captured_ns is not None and self._first is not None:
-            offset = wanted.captured_ns - self._first
-            # As a rule it is the first frame at its time; where the clock went back, it is searched for.
-            attempts: List[Dict[str, Any]] = [{"from_": f"{max(offset, 0)}ns", "frames": 1}, {}]
-            for options in attempts:
-                for found, frame in self.play(image=image, tensor=tensor, **options):
-                    if found is wanted:
-                        return frame
-        raise Error(f"frame {wanted.number} of {self.path} has no picture: it is {wanted.fate}")
+        if wanted.source is None or wanted.fate == "corrupt":
+            raise Error(f"frame {wanted.number} of {self.path} has no picture: it is {wanted.fate}")
+        if self._is_closed:
+            raise Error(f"{self.path} was closed; open it again to see pictures")
+        how = f"{image} {tensor}"
+        if self._shown is None or self._shown[0] != how:
+            self._show(None)
+            stream = self._prefix[:-1] or None
+            self._show((how, Video(self.path, image=image, tensor=tensor, stream=stream, upright=False)))
+        assert self._shown is not None
+        frame = self._shown[1][bisect.bisect_left(self._came, wanted.number)]
+        header = bytearray(frame._header)
+        struct.pack_into("<QQ", header, 24, wanted.number, wanted.sequence)
+        return Frame(frame.layout, bytes(header), frame.tensor)
+
+    def _show(self, shown: Optional[Tuple[str, Video]]) -> None:
+        """Ends the program of the pictures before."""
+        if self._shown is not None:
+            self._shown[1].close()
+        self._shown = shown
 
     def _image(self, source: Dict[str, Any]) -> Optional[bytes]:
         time = max(source["captured_ns"], 0)

@@ -1,18 +1,17 @@
 """Frames of several sources that were captured together."""
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 import time
-from types import TracebackType
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ._closing import Closing
 from ._connect import connect
 from ._errors import Error, NoSuchShare, NotAllowed
 from ._frame import Frame
-from ._program import Child, Image, Tensor, option_arguments, pixel_settings
+from ._program import Child, Image, Tensor, option_arguments, pixel_settings, stage_arguments
 from ._run import TIMEOUT, Source, source_text
 from ._stream import Stream
 
@@ -26,7 +25,7 @@ _DRAIN = 5.0
 _LOOK = 0.2
 
 
-class Pairs(Iterator[Tuple[Frame, ...]]):
+class Pairs(Closing, Iterator[Tuple[Frame, ...]]):
     """Frames of several sources in one run, each of the first with the nearest of every other one.
 
         with sprocket.Pairs({"left": "camera:A", "right": "camera:B"}, within=0.005, image="gray") as pairs:
@@ -62,13 +61,12 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
         # Frames that were read and may still find a partner, the oldest first, by source.
         self._waiting: List[List[Frame]] = [[] for _ in sources]
         self._ended = [False] * len(sources)
+        self._is_closed = False
         self._folder = tempfile.mkdtemp(prefix="sprocket-")
         arguments = ["run"]
         for label, source in sources.items():
             arguments += ["--source", f"{label}={source_text(source)}"]
-        for stage in [stages] if isinstance(stages, str) else stages:
-            arguments += ["--stage", stage]
-        arguments += [*option_arguments(options), "--share",
+        arguments += [*stage_arguments(stages), *option_arguments(options), "--share",
                       f"{self._folder}/{{source}}{pixel_settings(tensor, image)},take=every", "--summary",
                       "-", "--quiet"]
         try:
@@ -161,16 +159,13 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
         # A program that is to end waits for readers that are still there.
         for stream in self._streams:
             stream.close()
-        code = child.wait(_FILES_LIMIT) if all(self._ended) else child.end()
-        is_late = code is None
-        code = child.end() if code is None else code
-        self._summary = json.loads(child.output) if child.output.strip() else {}
-        self.close()
-        if code:
-            raise child.error(code)
-        if is_late:
-            raise Error(f"the run has not completed its files within {_FILES_LIMIT:g} s, and was ended; "
-                        "files may be incomplete")
+        try:
+            if not all(self._ended):
+                child.end()
+            child.finish(_FILES_LIMIT)
+        finally:
+            self._summary = child.summary
+            self.close()
 
     @property
     def summary(self) -> Dict[str, Any]:
@@ -188,19 +183,9 @@ class Pairs(Iterator[Tuple[Frame, ...]]):
             stream.close()
         if os.getpid() != self._process_id:
             return  # The run is the parent's.
+        self._is_closed = True
         child, self._child = self._child, None
         if child is not None:
             child.end()
-            self._summary = json.loads(child.output) if child.output.strip() else {}
+            self._summary = child.summary
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Pairs:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_folder", None) and os.path.isdir(self._folder):
-            self.close()

@@ -1,6 +1,7 @@
 """The program `sprocket`: where it is, its command lines, and its life as a child of this process."""
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -8,7 +9,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -98,6 +99,17 @@ def _text(name: str, value: Any) -> str:
     return ("x" if name == "size" else "/").join(str(part) for part in value)
 
 
+def stage_arguments(stages: Union[str, Sequence[str]]) -> List[str]:
+    """Stages, or one, as the command line has them."""
+    arguments: List[str] = []
+    for stage in [stages] if isinstance(stages, str) else stages:
+        if not isinstance(stage, str):
+            raise TypeError('a stage is a text, as "focus" or "stabilize:mode=standard", and not '
+                            f"{stage!r}")
+        arguments += ["--stage", stage]
+    return arguments
+
+
 class Child:
     """The program while it runs. It ends when this process does, however that ends."""
 
@@ -160,6 +172,23 @@ class Child:
         code = self.wait(None)
         assert code is not None
         return code
+
+    def finish(self, limit: float) -> None:
+        """Waits until the program has ended by itself, and raises its error. After `limit` seconds it is
+        ended, which is an error, too."""
+        code = self.wait(limit)
+        is_late = code is None
+        code = self.end() if code is None else code
+        if code:
+            raise self.error(code)
+        if is_late:
+            raise Error(f"the run has not completed its files within {limit:g} s of its last frame, and was "
+                        "ended; files may be incomplete")
+
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """What `--summary -` has printed; empty until the program has ended, and where it has none."""
+        return json.loads(self.output) if self.output.strip() else {}
 
     @property
     def output(self) -> str:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ._errors import Error, Timeout
 from ._frame import Frame
 from ._layout import Layout
-from ._run import Run
+from ._run import Run, is_dump
 
 # Kinds of requests and of answers.
 LIST, RANGE, _TIMES, _FILE = 1, 2, 3, 4
@@ -54,10 +54,11 @@ class Reader:
         self.end: Optional[int] = None
         self.count = 0
         self._is_open = False
+        source = f"replay:{path}" if path and is_dump(path) else f"file:{path or '-'}"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self.run = Run[Frame](
-                ["--source", f"file:{path or '-'}", "--source-set", f"asked={theirs.fileno()}",
+                ["--source", source, "--source-set", f"asked={theirs.fileno()}",
                  *recipe.arguments], f"{recipe.pixels},slots={_SLOTS}", every=True, batches=False,
                 descriptors=[theirs.fileno()] + ([] if descriptor is None else [descriptor]))
         except BaseException:
@@ -223,7 +224,7 @@ _spare_lock = threading.Lock()
 def reader(recipe: Recipe, path: str, descriptor: Optional[int], name: str,
            timeout: Optional[float]) -> Reader:
     """A program that has opened the film. A `descriptor` is that of a film without a path of its own."""
-    spare = _take_spare(recipe) if descriptor is None else None
+    spare = _take_spare(recipe) if descriptor is None and not is_dump(path) else None
     if spare is not None:
         try:
             return _opened(spare, path, name, timeout)

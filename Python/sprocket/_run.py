@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import socket
 import time
@@ -11,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, cast, ov
 from ._errors import Error, NotAllowed, RunError, Timeout, check_file
 from ._frame import Batch, Frame
 from ._memory import ENDED
-from ._program import Child, Image, Tensor, option_arguments, pixel_settings
+from ._program import Child, Image, Tensor, option_arguments, pixel_settings, stage_arguments
 from ._stream import Item, Stream
 
 # Seconds that a run may take to complete its files, and to end where its share has ended before it.
@@ -28,6 +27,10 @@ TIMEOUT = 60.0
 Source = Union[str, "os.PathLike[str]"]
 
 
+def is_dump(path: str) -> bool:
+    return path.endswith(".mcap")
+
+
 def source_text(source: Source) -> str:
     """A path's kind of source by its name; a text as it is."""
     if isinstance(source, str):
@@ -36,7 +39,7 @@ def source_text(source: Source) -> str:
         raise Error("a run has one source, a text or a path; for several files there is "
                     "sprocket.batch(paths)")
     path = os.fspath(source)
-    return f"replay:{path}" if path.endswith(".mcap") else f"file:{path}"
+    return f"replay:{path}" if is_dump(path) else f"file:{path}"
 
 
 class Run(Stream[Item]):
@@ -83,8 +86,7 @@ class Run(Stream[Item]):
         if summary is None:
             if not self._is_closed:
                 raise RunError("the run goes on; its summary is there when it has ended, or was closed")
-            text = self._child.output
-            summary = self._summary = json.loads(text) if text.strip() else {}
+            summary = self._summary = self._child.summary
         return summary
 
     def _look(self) -> None:
@@ -150,7 +152,7 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     - `stages`: `["focus", "stabilize:mode=standard,crop=0.1"]`, or one; `sprocket stages` lists them.
     - `tensor`: its size, (width, height) or the side of a square, or its settings as `sprocket stages share`
       lists them: `{"size": (640, 480), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": 0.225}`.
-    - `image`: `"rgb"` (the default), `"bgr"`, `"gray"`, or settings with `layout` among them.
+    - `image`: `"rgb"` (the default), `"bgr"`, `"gray"`, `"rgba"`, or settings with `layout` among them.
     - `batch`: the run yields a `Batch` of so many frames at a time.
     - `every`: by default a source that can wait, as a file, waits for this process, so that no frame is left
       out, and of a live one (a camera) each step gives the newest frame. True keeps up to four frames of a
@@ -223,9 +225,4 @@ def _check_names(options: Mapping[str, Any]) -> None:
 def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
     _check_names(options)
     arguments = ["--source", source_text(source)]
-    for stage in [stages] if isinstance(stages, str) else stages:
-        if not isinstance(stage, str):
-            raise TypeError('a stage is a text, as "focus" or "stabilize:mode=standard", and not '
-                            f"{stage!r}")
-        arguments += ["--stage", stage]
-    return arguments + option_arguments(options)
+    return [*arguments, *stage_arguments(stages), *option_arguments(options)]

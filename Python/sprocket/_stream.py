@@ -10,12 +10,12 @@ import socket
 import struct
 import time
 from collections import deque
-from types import TracebackType
-from typing import Any, Callable, Deque, Dict, Generic, Iterator, List, Optional, Tuple, Type, TypeVar, cast
+from typing import Any, Callable, Deque, Dict, Generic, Iterator, List, Optional, Tuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from ._closing import Closing
 from ._errors import Error, ShareRefused, Timeout, WriterGone
 from ._frame import MAGIC, Batch, Frame
 from ._layout import FATES, Layout, Totals
@@ -32,7 +32,7 @@ _LONGEST = 1 << 18
 _MOST_PACKETS = 4096
 
 
-class Stream(Generic[Item], Iterator[Item]):
+class Stream(Closing, Generic[Item], Iterator[Item]):
     """Frames of a share, one after the other; made by `sprocket.connect` and `sprocket.run`.
 
         with sprocket.connect("cam") as frames:
@@ -113,17 +113,6 @@ class Stream(Generic[Item], Iterator[Item]):
 
     def _counts(self) -> str:
         return f"{self.seen} frames seen, {self.missed} missed" + (", closed" if self._is_closed else "")
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if not getattr(self, "_is_closed", True):
-            self.close()
 
     def close(self) -> None:
         """Disconnects. Frames that were handed out stay as they are."""

@@ -12,17 +12,17 @@ import threading
 import weakref
 from collections.abc import Sequence as AbstractSequence
 from dataclasses import replace
-from types import TracebackType
-from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type,
-                    Union, overload)
+from typing import (IO, TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence,
+                    Tuple, Union, overload)
 
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, NotAllowed, opened
+from ._closing import Closing
+from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, opened
 from ._frame import Batch, Frame
 from ._layout import Layout
-from ._program import Image, Tensor, pixel_settings
+from ._program import Image, Tensor, pixel_settings, stage_arguments
 from ._reader import LIST, RANGE, OtherOrder, Reader, Recipe, prepare, reader
 
 if TYPE_CHECKING:
@@ -108,24 +108,25 @@ class VideoPart(_Numbered):
         return self._video.batch(self.numbers)
 
 
-class Video(_Numbered):
-    """The frames of a film by number: `video[0]`, `video[-1]`, `video[10:100:5]`, `video[[3, 1, 4]]`.
+class Video(Closing, _Numbered):
+    """The frames of a film, or a dump, by number: `video[0]`, `video[-1]`, `video[10:20]`, `video[[3, 1]]`.
 
         video = sprocket.Video("clip.mp4")
         print(len(video), video.fps, video.duration)
         for frame in video[::30]:
             show(frame.image)
 
-    - `path`: of a film, or its bytes, or an open file.
+    - `path`: of a film or a dump, or the bytes of a film, or an open film.
     - `tensor`, `image`, `stages`, `size`: as `sprocket.run` has them. Stages that need all frames in order,
       as `stabilize`, are refused.
     - `stream`: of several films in a file the one, as ffprobe counts; by default that which is marked as
-      default, or else the largest.
+      default, or else the largest. Of a dump of several sources its name.
     - `upright`: false leaves pictures as they are stored, where the film says how they are turned.
     - `timeout`: seconds that a step waits for its frame, then `Timeout` is raised.
 
     Numbers count all frames of the film from 0, in the order in which they are shown. The picture of a number
-    is the same, bit for bit, as in an iteration from the start. `len`, `times`, `at` and jumps need the index
+    is the same, bit for bit, as in an iteration from the start. Those of a dump count the frames that came,
+    whatever became of them. `len`, `times`, `at` and jumps need the index
     of the film: the first of them reads the file once, without decoding it; a film whose times do not tell
     the order of its pictures is decoded once. A jump decodes from the last key picture before its number;
     steps forward go on from where the last one was. A damaged frame raises `DamagedFrame`; loops leave it
@@ -137,15 +138,12 @@ class Video(_Numbered):
     """
 
     def __init__(self, path: File, *, stages: Union[str, Sequence[str]] = (), tensor: Optional[Tensor] = None,
-                 image: Optional[Image] = None, stream: Optional[int] = None, upright: bool = True,
+                 image: Optional[Image] = None, stream: Union[int, str, None] = None, upright: bool = True,
                  timeout: Optional[float] = _PATIENCE) -> None:
         self._recipe = {"stages": stages, "tensor": tensor, "image": image, "stream": stream,
                         "upright": upright, "timeout": timeout}
-        arguments = [word for stage in ([stages] if isinstance(stages, str) else stages)
-                     for word in ("--stage", stage)]
-        if upright:
-            # The last stage. Its report is hidden: the user has not asked for it.
-            arguments += ["--stage", "rotate:upright=true"]
+        # Turning is the last stage. Its report is hidden: the user has not asked for it.
+        arguments = [*stage_arguments(stages), *stage_arguments(["rotate:upright=true"] if upright else [])]
         if stream is not None:
             arguments += ["--source-set", f"stream={stream}"]
         self._how = Recipe(tuple(arguments), pixel_settings(tensor, image))
@@ -168,6 +166,16 @@ class Video(_Numbered):
         # Frames that were read for a loop that goes backwards, by number.
         self._kept: Dict[int, Frame] = {}
         self._start()
+        if stages or any(isinstance(pixels, Mapping) and set(pixels) - {"layout", "size"}
+                         for pixels in (tensor, image)):
+            # What does not suit the film's pictures is known when there is one.
+            try:
+                self._known
+            except DamagedFrame:
+                pass
+            except BaseException:
+                self.close()
+                raise
 
     # Use
 
@@ -272,17 +280,6 @@ class Video(_Numbered):
             self._stop()
             if self._file is not None:
                 os.close(self._file)
-
-    def __enter__(self) -> Video:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if not getattr(self, "_is_closed", True):
-            self.close()
 
     def __reduce__(self) -> Tuple[Any, ...]:
         if self._is_closed and self._file is not None:
@@ -525,8 +522,6 @@ def _opened(path: File) -> Tuple[Optional[int], str, Any]:
     if isinstance(path, (str, os.PathLike)):
         if str(path).startswith("file:") and not os.path.exists(path):
             raise NoSuchFile(f"there is no file {path}; give the path alone, without file:")
-        if os.fspath(path).endswith(".mcap"):
-            raise NotAllowed(f"{os.fspath(path)} is a dump: sprocket.Dump has its frames by number", 2)
         with opened(path) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise Error(f"{os.fspath(path)} is no file that can be read twice; read it with sprocket.run")

@@ -3,18 +3,17 @@ from __future__ import annotations
 
 import atexit
 import fcntl
-import json
 import os
 import select
 import struct
 import time
 import weakref
-from types import TracebackType
-from typing import Any, Dict, List, Optional, Tuple, Type, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
+from ._closing import Closing
 from ._errors import Error, NotAllowed, Timeout
 from ._frame import MAGIC, Frame
 from ._layout import CLOCKS, HEADER_BYTES
@@ -32,7 +31,7 @@ _SET_PIPE_SIZE = 1031
 _LATEST = (1 << 63) - 1
 
 
-class Writer:
+class Writer(Closing):
     """Makes a movie, stills or a dump of arrays.
 
         with sprocket.Writer("out.mp4", fps=30, codec="h264") as writer:
@@ -57,7 +56,6 @@ class Writer:
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], *, fps: Optional[float] = None,
                  channels: str = "rgb", **options: Any) -> None:
-        self._is_closed = True
         if channels not in ("rgb", "bgr"):
             raise NotAllowed(f'channels={channels!r} is not allowed: give "rgb" or "bgr"', 2)
         if fps is not None and not 0 < fps <= 1e6:
@@ -105,8 +103,8 @@ class Writer:
 
     def write(self, image: Union[npt.ArrayLike, Frame], *, seconds: Optional[float] = None,
               captured_ns: Optional[int] = None) -> None:
-        """Writes a frame: an array of height x width x 3 (uint8), or height x width (uint8, or uint16 for a
-        dump and stills), or a `Frame`, which brings its own time. Its time is given in seconds or
+        """Writes a frame: an array of height x width x 3 or of height x width, of uint8, or of uint16 for a
+        dump and stills, or a `Frame`, which brings its own time. Its time is given in seconds or
         nanoseconds, later than the frame's before, unless the writer has `fps`."""
         if self._is_closed or os.getpid() != self._process_id:
             raise Error(f"{self!r} takes no more frames; open another")
@@ -133,6 +131,8 @@ class Writer:
             raise ValueError("a movie holds 8 bits; divide uint16 by 257, or write a dump or stills")
         self._shape = array.shape
         at = self._time(seconds, captured_ns)
+        if kind == 4 and channels == 1:
+            channels, array = 0, array[..., ::-1]
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         height, width = array.shape[:2]
         header = bytearray(HEADER_BYTES)
@@ -161,40 +161,29 @@ class Writer:
             if self._number and not self._is_single:
                 self._rest.append(memoryview(header))
             self._flush()
-        finally:
-            self._is_closed = True
-            self._close_pipe()
-            code = self._child.wait(_PATIENCE)
-            is_late = code is None
-            if is_late:
-                code = self._child.end()
+        except BaseException:
+            self._give_up()
+            raise
+        self._is_closed = True
+        self._close_pipe()
         if self._number == 0:
+            self._child.end()
             raise Error(f"{self!r} was given no frame, and has made no file")
-        if code:
-            raise self._child.error(code)
-        if is_late:
-            raise Error(f"{self._path} was not complete within {_PATIENCE:g} s of its last frame")
-        self._summary = json.loads(self._child.output)
+        self._child.finish(_PATIENCE)
+        self._summary = self._child.summary
 
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is None:
             self.close()
-            return
-        try:
-            self.close()
-        except (Error, OSError, ValueError):
-            pass  # What ended the block is raised.
+        else:
+            # What ended the block is raised.
+            self.__del__()
 
     def __del__(self) -> None:
-        if not getattr(self, "_is_closed", True):
-            try:
-                self.close()
-            except (Error, OSError, ValueError):
-                pass
+        try:
+            super().__del__()
+        except (Error, OSError, ValueError):
+            pass
 
     def _time(self, seconds: Optional[float], captured_ns: Optional[int]) -> int:
         if seconds is not None and captured_ns is not None:
@@ -241,10 +230,14 @@ class Writer:
 
     def _gone(self) -> Exception:
         """Why the program has ended before the last frame."""
+        code = self._give_up()
+        return self._child.error(code) if code else Error(f"the program of {self!r} has ended early")
+
+    def _give_up(self) -> int:
+        """Ends the program; returns its exit code."""
         self._is_closed = True
         self._close_pipe()
-        code = self._child.end()
-        return self._child.error(code) if code else Error(f"the program of {self!r} has ended early")
+        return self._child.end()
 
     def _close_pipe(self) -> None:
         if self._pipe >= 0:
@@ -289,10 +282,10 @@ def _size(shape: Tuple[int, ...]) -> str:
 
 def _kind(array: npt.NDArray[Any]) -> int:
     """Returns the header's code for the numbers of a frame. Raises for arrays that are no frame."""
-    if array.ndim == 2 and array.dtype.newbyteorder("=") == np.uint16 and array.size:
-        return 4
+    kinds = {np.dtype(np.uint8): 0, np.dtype(np.uint16): 4}
+    kind = kinds.get(array.dtype.newbyteorder("="))
     is_picture = array.ndim == 2 or array.ndim == 3 and array.shape[2] == 3
-    if array.dtype == np.uint8 and is_picture and array.size:
-        return 0
-    raise ValueError("a frame is an array of height x width x 3 of uint8, or height x width of uint8 or "
-                     f"uint16; this one is {array.dtype} of {_size(array.shape)}")
+    if kind is not None and is_picture and array.size:
+        return kind
+    raise ValueError("a frame is an array of height x width x 3, or of height x width, of uint8 or uint16; "
+                     f"this one is {array.dtype} of {_size(array.shape)}")

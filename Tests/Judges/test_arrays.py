@@ -52,6 +52,12 @@ def test_arrays_become_movies_dumps_and_stills(pictures, tmp_path):
         with pytest.raises(ValueError, match="one picture"):
             writer.write(gray)
     np.testing.assert_array_equal(cv2.imread(str(tmp_path / "gray.png"), cv2.IMREAD_UNCHANGED), gray)
+    deep = np.random.default_rng(5).integers(0, 65536, (40, 50, 3), np.uint16)
+    for channels in ("rgb", "bgr"):
+        with package.Writer(tmp_path / f"{channels}.png", fps=1, channels=channels) as writer:
+            writer.write(deep)
+        np.testing.assert_array_equal(cv2.imread(str(tmp_path / f"{channels}.png"), cv2.IMREAD_UNCHANGED),
+                                      deep if channels == "bgr" else deep[..., ::-1])
 
 
 def test_frames_keep_their_times(pictures, tmp_path):

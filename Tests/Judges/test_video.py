@@ -8,11 +8,13 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import sprocket as package
 from program import LIMIT, ROOT, clip, sprocket
@@ -51,6 +53,12 @@ MADE = {
     # Its first pictures refer to others that are not there.
     "headless.ts": ("hevcopen.mkv", ["-ss", "1.7", "-c", "copy"]),
 }
+# Dumps of the scene: whole, with damaged and missing frames, and of films.
+DUMPS = {
+    "jpeg.mcap": ["--source", "scene", "--format", "MJPG", "--size", SIZE, "--frames", "150"],
+    "holes.mcap": ["--source", "scene", "--format", "YUYV", "--size", SIZE, "--frames", "200", "--source-set",
+                   "drop=0.1", "--source-set", "corrupt=0.1"],
+}
 CUT = {"cut.avi": ("motion.avi", 0.4), "cut.ts": ("open.ts", 0.7)}
 
 
@@ -68,6 +76,9 @@ def film(tmp_path_factory):
             subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", make("intra.ts"), "-c", "copy",
                             "-output_ts_offset", "0.015", second], check=True, timeout=LIMIT)
             path.write_bytes(make("intra.ts").read_bytes() + second.read_bytes())
+            return path
+        if name in DUMPS:
+            sprocket("run", *DUMPS[name], "--dump", path)
             return path
         if name in CUT:
             source, part = CUT[name]
@@ -87,12 +98,18 @@ def film(tmp_path_factory):
 
 def played(path, **options):
     """What a run from the start gives, by number, and how many frames there are."""
+    if path.suffix == ".mcap":
+        # Numbers of a dump count frames that never came, and numbers of a `Video` do not.
+        with package.Dump(path) as dump:
+            came = [frame.number for frame in dump if frame.source is not None]
+        with package.run(path, **options) as run:
+            return {came.index(frame.number): frame for frame in run}, len(came)
     with package.run(path, **options) as run:
         frames = {frame.number: frame for frame in run}
         return frames, run.summary["produced"]
 
 
-@pytest.mark.parametrize("name", [*CLIPS, *MADE, *CUT, "twice.ts", "box.mp4"])
+@pytest.mark.parametrize("name", [*CLIPS, *MADE, *DUMPS, *CUT, "twice.ts", "box.mp4"])
 def test_a_number_gives_the_picture_of_its_place(film, name):
     path = clip("generic/box.mp4") if name == "box.mp4" else film(name)
     expected, count = played(path, image="gray")
@@ -119,6 +136,31 @@ def test_a_number_gives_the_picture_of_its_place(film, name):
         whole = {frame.number: frame.missed for frame in video}
         assert [number for number in whole if number < sure] == [n for n in expected if n < sure]
         assert sum(whole.values()) == max(whole) + 1 - len(whole)
+
+
+def test_a_dump_shows_pictures_of_its_numbers(film):
+    """One program reads all of them."""
+    path = film("holes.mcap")
+    with package.run(path, image="rgb") as run:
+        expected = {frame.number: frame for frame in run}
+    with package.Dump(path) as dump:
+        children = {dump.number(number).decoded() and dump._shown[1].pid for number in list(expected)[:3]}
+        assert len(children) == 1
+        for frame in random.Random(1).sample(list(dump), JUMPS):
+            if frame.number not in expected:
+                with pytest.raises(package.Error, match="has no picture"):
+                    frame.image
+                continue
+            found, same = frame.decoded(), expected[frame.number]
+            assert (found.number, found.sequence, found.captured_ns) == (
+                same.number, same.sequence, same.captured_ns)
+            np.testing.assert_array_equal(frame.image, same.image)
+    with pytest.raises(package.Error, match="was closed"):
+        dump.number(list(expected)[0]).decoded()
+    with package.Video(path, stages="focus", image="gray") as video:
+        assert video[-1].reports["focus"]["score"] > 0
+        with pytest.raises(IndexError, match="none of number"):
+            video[len(video)]
 
 
 def test_times_are_those_of_ffprobe(film):
@@ -217,7 +259,7 @@ def test_pictures_are_upright(film, tmp_path):
 
 
 def test_red_green_and_blue_come_as_they_went_in(tmp_path):
-    """Every bit of RGB of 8 bits, whatever the codec packs it in, and of gray of 16."""
+    """Every bit of RGB of 8 and 16 bits, whatever the codec packs it in, of gray of 16, and of alpha."""
     pictures = np.random.default_rng(1).integers(0, 256, (5, 48, 66, 3), np.uint8)
     for name, *codec in (("a.mkv", "ffv1", "bgr0"), ("b.mkv", "ffv1", "gbrp"), ("a.mov", "png", "rgb24"),
                          ("c.mkv", "libx264rgb", "rgb24", "-qp", "0"), ("a.avi", "utvideo", "gbrp"),
@@ -236,6 +278,65 @@ def test_red_green_and_blue_come_as_they_went_in(tmp_path):
     for kind in (np.uint16, "uint16", "u16"):
         with package.run(f"file:{tmp_path / 'gray.png'}", image={"layout": "gray", "type": kind}) as frames:
             np.testing.assert_array_equal(next(frames).image, gray)
+
+
+    deep = np.random.default_rng(3).integers(0, 65536, (2, 48, 66, 4), np.uint16)
+    for name, *codec in (("d.mkv", "ffv1", "gbrp16le"), ("e.mkv", "ffv1", "gbrap16le"),
+                         ("d.mov", "png", "rgba64be"), ("e.mov", "png", "rgb48be")):
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgba64le", "-s", "66x48",
+                        "-i", "-", "-c:v", codec[0], "-pix_fmt", codec[1], tmp_path / name], check=True,
+                       timeout=LIMIT, input=deep.tobytes())
+        hidden = deep.copy()
+        if "a" not in codec[1]:
+            hidden[..., 3] = 65535
+        for layout, expected in (("rgb", deep[..., :3]), ("bgr", deep[..., 2::-1]), ("rgba", hidden)):
+            with package.Video(tmp_path / name, image={"layout": layout, "type": "u16"}) as video:
+                np.testing.assert_array_equal(video[1].image, expected[1], f"{layout} of {name}")
+
+
+def test_alpha_comes_on_request(tmp_path):
+    clear = np.random.default_rng(4).integers(0, 256, (48, 66, 4), np.uint8)
+    files = {name: tmp_path / name
+             for name in ("a.png", "a.webp", "a.mov", "p.png", "opaque.png", "gray.png")}
+    cv2.imwrite(str(files["a.png"]), clear[..., [2, 1, 0, 3]])
+    Image.fromarray(clear).save(files["a.webp"], lossless=True, exact=True)
+    subprocess.run(["ffmpeg", "-v", "error", "-i", files["a.png"], "-c:v", "qtrle", "-pix_fmt", "argb",
+                    files["a.mov"]], check=True, timeout=LIMIT)
+    cv2.imwrite(str(files["opaque.png"]), clear[..., 2::-1])
+    cv2.imwrite(str(files["gray.png"]), clear[..., 0])
+    palette = Image.fromarray(clear[:, :, 0] // 16, "P")
+    palette.putpalette(list(range(0, 96, 2)))
+    palette.save(files["p.png"], transparency=3)
+    palette = Image.open(files["p.png"])
+    for name, expected in (("a.png", clear), ("a.webp", clear), ("a.mov", clear),
+                           ("p.png", np.array(palette.convert("RGBA"))),
+                           ("opaque.png", np.dstack([clear[..., :3], np.full((48, 66), 255, np.uint8)]))):
+        with package.run(f"file:{files[name]}", image="rgba") as frames:
+            np.testing.assert_array_equal(next(frames).image, expected, name)
+            assert frames.layout.channels == "rgba"
+        with package.run(f"file:{files[name]}", image="bgr") as frames:
+            np.testing.assert_array_equal(next(frames).image, expected[..., 2::-1], name)
+    for name, image, words in (("gray.png", "rgba", "GREY have no alpha"),
+                               ("a.png", {"layout": "rgba", "type": "u16"}, "8 bits"),
+                               ("a.png", {"layout": "rgba", "size": 32}, "leave out size")):
+        with pytest.raises(package.NotAllowed, match=words):
+            package.run(f"file:{files[name]}", image=image)
+    with pytest.raises(package.NotAllowed, match="leave the stage out"):
+        package.run(f"file:{files['a.png']}", image="rgba", stages=["negate"])
+    # Pipes, dumps and stills have the same bits.
+    piped = sprocket("run", "--source", f"file:{files['a.png']}", "--frames", 1, "--pipe", "rgba",
+                     "--pipe-header", "--dump", tmp_path / "a.mcap", "--stills",
+                     tmp_path / "still.png").stdout
+    np.testing.assert_array_equal(np.frombuffer(piped[384:384 + clear.size], np.uint8).reshape(clear.shape),
+                                  clear)
+    (tmp_path / "piped").write_bytes(piped)
+    with open(tmp_path / "piped", "rb") as file:
+        again = sprocket("run", "--source", "pipe:-", "--pipe", "rgba", stdin=file).stdout
+    assert again == clear.tobytes()
+    with package.Dump(tmp_path / "a.mcap") as dump:
+        np.testing.assert_array_equal(dump[0].decoded(image="rgba").image, clear)
+    np.testing.assert_array_equal(cv2.imread(str(tmp_path / "still.png"), cv2.IMREAD_UNCHANGED),
+                                  clear[..., 2::-1])
 
 
 def test_times_that_go_back_are_found():
@@ -279,9 +380,8 @@ def test_what_is_no_film_is_refused(film, tmp_path):
         with pytest.raises(package.RunError, match=words):
             package.Video(path, **options)
     for stage, words in (("stabilize", "needs all frames in order"), ("latedrop", "leave it out")):
-        with package.Video(film("b.mp4"), stages=stage) as video:
-            with pytest.raises(package.RunError, match=words):
-                video[0]
+        with pytest.raises(ValueError, match=words):
+            package.Video(film("b.mp4"), stages=stage)
 
 
 def test_stages_see_each_picture(film):
@@ -297,6 +397,9 @@ def test_a_program_that_dies_is_started_again(film):
         expected = video[90].image
         os.kill(video.pid, signal.SIGKILL)
         # The one that waits for the next film, too.
+        for thread in threading.enumerate():
+            if thread.name == "sprocket":
+                thread.join(LIMIT)
         assert package._reader._spare is not None
         os.kill(package._reader._spare.run.pid, signal.SIGKILL)
         with package.Video(film("open.ts"), image="gray") as other:

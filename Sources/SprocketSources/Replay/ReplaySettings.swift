@@ -10,6 +10,8 @@ public struct ReplaySettings: SourceSettings {
   /// Takes a frame's time from its message instead of from the log, if the message has one. For files of
   /// other programs.
   public var stamped = false
+  /// Descriptor of a socket on which another program asks for frames by number; -1: the dump is played.
+  public var asked = -1
 
   public init() {}
 
@@ -29,6 +31,10 @@ public struct ReplaySettings: SourceSettings {
       Setting(
         "stamped", \.stamped,
         "true: of another program's file, times are those that its messages say, not when they were logged"
+      ),
+      Setting(
+        "asked", \.asked, range: -1...1_000_000,
+        "socket on which another program asks for pictures by number (docs/numbers.md); -1: plays the dump"
       ),
     ]
   }

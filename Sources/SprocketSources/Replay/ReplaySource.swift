@@ -31,11 +31,20 @@ public final class ReplaySource: Source {
   /// Those of the source that is played.
   private(set) var topics = ReplayTopics.all
   /// The frame to be told next, and, in a range, how many of it have been told.
-  private var place = 0
+  var place = 0
   private var told: UInt64 = 0
+  /// Requests for frames by number; `nil` where the dump is played.
+  var asked: AskedNumbers?
+  /// Places of the frames that have numbers.
+  private(set) var numbered: [Int] = []
+  /// `place` is a frame that was asked for.
+  var isChosen = false
+  /// Frames that were sent because they were asked for.
+  var sentCount: UInt64 = 0
   /// The image of the frame that was announced, as bytes of its message.
   var image: ReplayImage?
   private var isAnnounced = false
+  private var isCorrupt = false
   /// Bytes that a slot has for an encoded frame.
   private var room = 0
   /// Chunks of images that turned out to be damaged, by where in the file they are. Asked for on
@@ -56,6 +65,7 @@ public final class ReplaySource: Source {
   /// Reads what the file tells of all frames, so that it takes a while with a long one.
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source replay")
+    try checkAsked()
     do throws(MCAPError) {
       reader = try MCAPReader.open(path) { [interruption] in interruption.isSet }
     } catch {
@@ -78,6 +88,7 @@ public final class ReplaySource: Source {
     session =
       session ?? index.sessions.first { $0.epoch == first.epoch } ?? index.sessions.first
     guard let session else { throw nothingToPlay() }
+    numbered = asked == nil ? [] : index.frames.indices.filter { index.frames[$0].skipped == 0 }
     damaged.withLock { $0 += index.damaged }
     room = largestImage
     var description = describe(session)
@@ -85,16 +96,19 @@ public final class ReplaySource: Source {
     description.frameCount = Int(clamping: last.number - first.number &+ max(last.skipped, 1))
     description.note = note(index, choice)
     description.leadIn = index.leadIn(of: begin, after: settings.from)
+    asked?.answer(.opened, 0, while: goesOn)
     return description
   }
 
   private func describe(_ session: ReplaySession) -> SourceDescription {
     let format = session.format
     let size = format.pixelFormat.byteCount(width: format.width, height: format.height)
-    return SourceDescription(
+    var description = SourceDescription(
       name: path, format: format, isLive: settings.live,
       clock: settings.live ? .monotonic : .recorded,
       capacity: format.pixelFormat.isEncoded ? room : size)
+    description.isAskedByNumber = asked != nil
+    return description
   }
 
   private func isDamaged(_ chunk: UInt64) -> Bool {
@@ -111,6 +125,9 @@ public final class ReplaySource: Source {
 
   public func next(timeout: Int64) throws(RunError) -> Arrival {
     guard let index, place < index.frames.count, !interruption.isSet else { return .end }
+    if let asked, !choose(asked, timeout: timeout) {
+      return asked.isGone || interruption.isSet ? .end : .nothing
+    }
     let frame = index.frames[place]
     if let session, frame.epoch != session.epoch, !index.sessions.isEmpty,
       let next = index.sessions.first(where: { $0.epoch == frame.epoch })
@@ -161,12 +178,13 @@ public final class ReplaySource: Source {
   }
 
   private func announce(_ frame: ReplayFrame) -> ArrivedFrame {
+    isCorrupt = frame.isCorrupt || isDamaged(frame)
     var arrived = ArrivedFrame(
-      sequence: frame.sequence, captured: time(of: frame), capturePoint: frame.capturePoint,
-      isCorrupt: frame.isCorrupt || isDamaged(frame), isStartup: frame.isStartup,
-      inForce: frame.inForce)
+      sequence: asked == nil ? frame.sequence : sentCount, captured: time(of: frame),
+      capturePoint: frame.capturePoint, isCorrupt: isCorrupt,
+      isStartup: frame.isStartup && asked == nil, inForce: frame.inForce)
     arrived.driverFlags = frame.driverFlags
-    arrived.wasLate = frame.wasLate && !settings.live
+    arrived.wasLate = frame.wasLate && !settings.live && asked == nil
     return arrived
   }
 
@@ -232,7 +250,7 @@ public final class ReplaySource: Source {
 
   /// Of frames without bytes, the first has what is recorded of them.
   public func takeEvents(into events: inout EventQueue) {
-    guard let index, told == 0 else { return }
+    guard let index, told == 0, asked == nil else { return }
     for event in index.frames[place].events { events.add(index.events.events[Int(event)]) }
   }
 
@@ -259,6 +277,7 @@ public final class ReplaySource: Source {
     guard let index, place < index.frames.count else { return }
     image = nil
     isAnnounced = false
+    if let asked { return answerChosen(asked, isCorrupt: isCorrupt) }
     told += 1
     if told >= index.frames[place].skipped {
       told = 0

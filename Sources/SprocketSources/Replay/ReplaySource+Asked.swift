@@ -1,0 +1,47 @@
+internal import SprocketCore
+internal import SprocketRecords
+
+// Frames by number, as another program asks for them (`asked`): those that came, in the order of the dump.
+
+extension ReplaySource {
+  /// Refuses settings that contradict requests by number.
+  func checkAsked() throws(RunError) {
+    guard settings.asked >= 0 else { return }
+    guard !settings.live, settings.from == .zero else {
+      throw RunError(.usage, "asked takes pictures by number: leave out live and from")
+    }
+    asked = try AskedNumbers(descriptor: Int32(settings.asked))
+  }
+
+  /// Makes the frame that is asked for the one that is told next; false if none is.
+  func choose(_ asked: AskedNumbers, timeout: Int64) -> Bool {
+    if isChosen { return true }
+    if let request = asked.receive(timeout: asked.next == nil ? timeout : 0) {
+      switch request {
+      case .file: asked.refuse()
+      case .pictures: asked.answer(.begins, sentCount, while: goesOn)
+      case .times:
+        asked.answer(times: numbered.map { index?.frames[$0].captured ?? 0 }, while: goesOn)
+      }
+    }
+    guard let number = asked.next else { return false }
+    guard number < numbered.count else {
+      asked.answer(.beyond, sentCount, UInt64(numbered.count), while: goesOn)
+      asked.forget()
+      return false
+    }
+    place = numbered[Int(number)]
+    asked.advance()
+    isChosen = true
+    return true
+  }
+
+  /// The frame that was asked for has been taken, or has no bytes.
+  func answerChosen(_ asked: AskedNumbers, isCorrupt: Bool) {
+    if isCorrupt { asked.answer(.lost, sentCount, while: goesOn) }
+    sentCount += 1
+    isChosen = false
+  }
+
+  func goesOn() -> Bool { !interruption.isSet }
+}
