@@ -1,16 +1,16 @@
-"""What ends with its `with` block, and with its life."""
+"""A base of all that holds programs, sockets or files."""
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Optional, Type, TypeVar
+from typing import Any, Optional, Type, TypeVar
 
 _Self = TypeVar("_Self", bound="Closing")
 
 
 class Closing:
-    """`close` is called at the end of a `with` block, and for what nobody uses any more."""
+    """Gives back what it holds by `close`, at the end of a `with` block, and when nobody uses it any more."""
 
-    # Subclasses set it to false when they hold something, and to true when they have given it back.
+    # False while it holds something.
     _is_closed = True
 
     def close(self) -> None:
@@ -26,3 +26,6 @@ class Closing:
     def __del__(self) -> None:
         if not self._is_closed:
             self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} is not pickled; open another in the other process")

@@ -4,13 +4,14 @@ from __future__ import annotations
 import bisect
 import json
 import os
-import struct
+import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from ._closing import Closing
-from ._errors import Error, Known, NoSuchItem, opened
+from ._errors import DamagedFrame, Error, Known, NoSuchItem, opened
 from ._frame import Frame
 from ._program import Image, Tensor
 from ._run import run
@@ -20,6 +21,66 @@ from ._video import Video
 _RECORDS = ("session", "source", "fate", "ledger")
 
 
+class _Contents(Closing):
+    """The open file of a dump, and programs that show its pictures. The dump and its frames refer to it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.file = opened(path)
+        self._is_closed = False
+        self.reader: Any = None
+        # Of a dump of several sources, what stands before the topics of the one: its name and `/`.
+        self.prefix = ""
+        # By epoch.
+        self.sessions: Dict[int, Dict[str, Any]] = {}
+        # Pictures by number, for each way in which they were asked for.
+        self._shown: Dict[str, Video] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self.file.close()
+        while self._shown:
+            self._shown.popitem()[1].close()
+
+    def decoded(self, wanted: DumpFrame, image: Optional[Image], tensor: Optional[Tensor]) -> Frame:
+        none = f"frame {wanted.number} of {self.path} has no picture"
+        if wanted.source is None or wanted.fate == "corrupt":
+            raise Error(f"{none}: it is {wanted.fate}")
+        how = f"{image} {tensor}"
+        with self._lock:
+            if self._is_closed:
+                raise Error(f"{self.path} was closed; open it again to see pictures")
+            if how not in self._shown:
+                self._shown[how] = Video(self.path, image=image, tensor=tensor, upright=False,
+                                         stream=self.prefix[:-1] or None)
+            shown = self._shown[how]
+        # Several have the same time where the clock of the source went back.
+        found = np.flatnonzero(shown.times == wanted.captured_ns)
+        if not len(found):
+            raise Error(f"{none}: its bytes are not in the file")
+        earlier = found[:np.searchsorted(found, wanted._place, "right")]
+        try:
+            frame = shown[int(earlier[-1] if len(earlier) else found[0])]
+        except DamagedFrame:
+            raise Error(f"{none}: it is damaged") from None
+        return frame._renumbered(wanted.number, wanted.sequence)
+
+    def data(self, source: Dict[str, Any]) -> Optional[bytes]:
+        """The bytes of a frame, by its record."""
+        time = max(source["captured_ns"], 0)
+        low = source["sequence"] & 0xFFFFFFFF
+        if self._is_closed:
+            raise Error(f"{self.path} was closed; open it again to read bytes")
+        images = self.reader.iter_messages(topics=[f"{self.prefix}image"], starting_at=time,
+                                           ending_before=time + 1)
+        for schema, _, message in images:
+            if message.sequence == low:
+                is_raw = schema is not None and schema.name == "foxglove.RawImage"
+                return _protobuf_bytes(message.data, 6 if is_raw else 2)
+        return None
+
+
 class DumpFrame:
     """A produced frame of a dump: its records, its bytes, and its picture when it is asked for.
 
@@ -27,8 +88,11 @@ class DumpFrame:
     that dropped it.
     """
 
-    def __init__(self, dump: Dump, fate: Dict[str, Any], source: Optional[Dict[str, Any]]) -> None:
-        self._dump = dump
+    def __init__(self, contents: _Contents, fate: Dict[str, Any], source: Optional[Dict[str, Any]],
+                 place: int) -> None:
+        self._contents = contents
+        # Of the frames that came, how many are before it.
+        self._place = place
         self.source = source
         self.fate_record = fate
         self.number = int(fate["number"])
@@ -52,23 +116,24 @@ class DumpFrame:
     @property
     def session(self) -> Dict[str, Any]:
         """The record of its epoch: format, size, colour, controls."""
-        return self._dump.sessions[self.epoch]
+        return self._contents.sessions[self.epoch]
 
     @property
     def data(self) -> Optional[bytes]:
         """The bytes that the source delivered, as its format has them: a JPEG, or planes one behind the
         other. `None` where the dump has none."""
-        return None if self.source is None else self._dump._image(self.source)
+        return None if self.source is None else self._contents.data(self.source)
 
     @property
     def image(self) -> npt.NDArray[Any]:
-        """The picture as height x width x 3, RGB, in memory of its own. The first one starts a program, which
-        takes some 50 ms and ends with the dump; `Dump.play` is for many frames."""
+        """The picture as height x width x 3, RGB of 8 bits; `decoded` has others. The first one starts a
+        program, which takes some 50 ms and ends with the dump."""
         return self.decoded().image
 
     def decoded(self, *, image: Optional[Image] = None, tensor: Optional[Tensor] = None) -> Frame:
-        """The picture as `sprocket.run` makes it."""
-        return self._dump._decoded(self, image, tensor)
+        """The picture as `sprocket.run` makes it: of 16 bits with `image={"layout": "rgb", "type":
+        "uint16"}`. Each way in which pictures are asked for has a program."""
+        return self._contents.decoded(self, image, tensor)
 
 
 class Dump(Closing, Sequence[DumpFrame]):
@@ -90,22 +155,20 @@ class Dump(Closing, Sequence[DumpFrame]):
         except ImportError:
             raise Error("reading dumps needs one more package: pip install mcap") from None
         self.path = os.fspath(path)
-        self._file = opened(self.path)
+        self._contents = _Contents(self.path)
         self._is_closed = False
         self.stream = stream
-        # The frames by number, as the last picture was asked for.
-        self._shown: Optional[Tuple[str, Video]] = None
         # By epoch.
-        self.sessions: Dict[int, Dict[str, Any]] = {}
+        self.sessions = self._contents.sessions
         # What became of all frames for each sink; `None` where the run did not end.
         self.ledger: Optional[Dict[str, Any]] = None
         fates: Dict[int, Dict[str, Any]] = {}
         sources: Dict[int, Dict[str, Any]] = {}
         try:
-            self._reader = make_reader(self._file, validate_crcs=True)
-            self._prefix = self._chosen(stream)
-            topics = {self._prefix + name: name for name in _RECORDS}
-            for _, channel, message in self._reader.iter_messages(topics=list(topics), log_time_order=False):
+            reader = self._contents.reader = make_reader(self._contents.file, validate_crcs=True)
+            prefix = self._contents.prefix = self._chosen(stream)
+            topics = {prefix + name: name for name in _RECORDS}
+            for _, channel, message in reader.iter_messages(topics=list(topics), log_time_order=False):
                 record = json.loads(message.data)
                 topic = topics[channel.topic]
                 if topic == "session":
@@ -115,12 +178,12 @@ class Dump(Closing, Sequence[DumpFrame]):
                 else:
                     (fates if topic == "fate" else sources)[record["number"]] = record
         except (McapError, ValueError, KeyError, TypeError) as error:
-            self._file.close()
+            self.close()
             raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is "
                         f"whole: sprocket recover {self.path} whole.mcap") from None
-        self._frames = [DumpFrame(self, fates[number], sources.get(number)) for number in sorted(fates)]
-        # Numbers of the frames that came.
-        self._came = sorted(sources)
+        places = {number: place for place, number in enumerate(sorted(sources))}
+        self._frames = [DumpFrame(self._contents, fates[number], sources.get(number), places.get(number, -1))
+                        for number in sorted(fates)]
         self._numbers = [frame.number for frame in self._frames]
         arrived = [frame for frame in self._frames if frame.captured_ns is not None]
         # By time; a later epoch may begin earlier.
@@ -130,7 +193,7 @@ class Dump(Closing, Sequence[DumpFrame]):
 
     def _chosen(self, stream: Optional[str]) -> str:
         """What stands before the topics of the source. Raises `Error` where it must be chosen."""
-        summary = self._reader.get_summary()
+        summary = self._contents.reader.get_summary()
         topics = [channel.topic for channel in summary.channels.values()] if summary else []
         names = sorted(topic[:-len("/session")] for topic in topics if topic.endswith("/session"))
         if stream is None and len(names) < 2:
@@ -139,14 +202,16 @@ class Dump(Closing, Sequence[DumpFrame]):
             return f"{stream}/"
         known = f"it has {', '.join(names)}" if names else "it is of one source, without a name"
         wanted = "choose one of its sources" if stream is None else f"it has no source {stream!r}"
-        self._file.close()
+        self.close()
         raise Error(f"{self.path}: {wanted}; {known}")
 
     def close(self) -> None:
         """What was read stays; bytes and pictures cannot be asked for any more."""
         self._is_closed = True
-        self._show(None)
-        self._file.close()
+        self._contents.close()
+
+    def __del__(self) -> None:
+        pass  # Frames that are left show their pictures: what they refer to closes itself.
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -185,49 +250,14 @@ class Dump(Closing, Sequence[DumpFrame]):
              **options: Any) -> Iterator[Tuple[DumpFrame, Frame]]:
         """Plays the dump as `sprocket.run` does, and yields each frame that has a picture with what the dump
         has of it."""
-        if self._prefix:
-            options["source_set"] = [*options.get("source_set", []), f"stream={self._prefix[:-1]}"]
+        if self._contents.prefix:
+            options["source_set"] = [*options.get("source_set", []), f"stream={self._contents.prefix[:-1]}"]
         with run(f"replay:{self.path}", stages=stages, tensor=tensor, image=image, **options) as frames:
             known = {(frame.captured_ns, frame.sequence): frame for frame in self._arrived}
             for frame in frames:
                 found = known.get((frame.captured_ns, frame.sequence))
                 if found is not None:
                     yield found, frame
-
-    def _decoded(self, wanted: DumpFrame, image: Optional[Image], tensor: Optional[Tensor]) -> Frame:
-        if wanted.source is None or wanted.fate == "corrupt":
-            raise Error(f"frame {wanted.number} of {self.path} has no picture: it is {wanted.fate}")
-        if self._is_closed:
-            raise Error(f"{self.path} was closed; open it again to see pictures")
-        how = f"{image} {tensor}"
-        if self._shown is None or self._shown[0] != how:
-            self._show(None)
-            stream = self._prefix[:-1] or None
-            self._show((how, Video(self.path, image=image, tensor=tensor, stream=stream, upright=False)))
-        assert self._shown is not None
-        frame = self._shown[1][bisect.bisect_left(self._came, wanted.number)]
-        header = bytearray(frame._header)
-        struct.pack_into("<QQ", header, 24, wanted.number, wanted.sequence)
-        return Frame(frame.layout, bytes(header), frame.tensor)
-
-    def _show(self, shown: Optional[Tuple[str, Video]]) -> None:
-        """Ends the program of the pictures before."""
-        if self._shown is not None:
-            self._shown[1].close()
-        self._shown = shown
-
-    def _image(self, source: Dict[str, Any]) -> Optional[bytes]:
-        time = max(source["captured_ns"], 0)
-        low = source["sequence"] & 0xFFFFFFFF
-        if self._file.closed:
-            raise Error(f"{self.path} was closed; open it again to read bytes")
-        images = self._reader.iter_messages(topics=[f"{self._prefix}image"], starting_at=time,
-                                            ending_before=time + 1)
-        for schema, _, message in images:
-            if message.sequence == low:
-                is_raw = schema is not None and schema.name == "foxglove.RawImage"
-                return _protobuf_bytes(message.data, 6 if is_raw else 2)
-        return None
 
 
 def _protobuf_bytes(message: bytes, number: int) -> bytes:

@@ -51,6 +51,13 @@ class Frame:
         """Returns the same frame in other memory."""
         return Frame(self.layout, self._header, self.tensor.copy(), self.missed_by)
 
+    def _renumbered(self, number: int, sequence: int, layout: Optional[Layout] = None,
+                    missed_by: Optional[Mapping[str, int]] = None) -> Frame:
+        """Returns the frame with these numbers; it takes over the tensor."""
+        header = bytearray(self._header)
+        struct.pack_into("<QQ", header, 24, number, sequence)
+        return Frame(layout or self.layout, bytes(header), self.tensor, missed_by)
+
     @property
     def image(self) -> npt.NDArray[Any]:
         """The first region of `tensor` as height x width x 3, height x width where it is gray, and height x

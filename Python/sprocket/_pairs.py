@@ -37,7 +37,8 @@ class Pairs(Closing, Iterator[Tuple[Frame, ...]]):
       partner was lost is paired with the next one.
     - All else is as in `sprocket.run`; `{source}` in paths stands for the label: `movie="{source}.mov"`.
 
-    The loop ends when one source has. Frames without a partner are left out, and counted in `alone`, by
+    Times are those of the sources: of films those in their files, which need not begin at 0. The loop ends
+    when one source has. Frames without a partner are left out, and counted in `alone`, by
     label. Times of different clocks, a film's and a camera's, cannot be paired. A loop that is slower than
     live sources misses frames of each, and gets fewer pairs.
     """
@@ -154,7 +155,7 @@ class Pairs(Closing, Iterator[Tuple[Frame, ...]]):
                     break
             self.alone[self.labels[index]] += len(waiting)
             waiting.clear()
-        child, self._child = self._child, None
+        child = self._child
         assert child is not None
         # A program that is to end waits for readers that are still there.
         for stream in self._streams:
@@ -164,7 +165,6 @@ class Pairs(Closing, Iterator[Tuple[Frame, ...]]):
                 child.end()
             child.finish(_FILES_LIMIT)
         finally:
-            self._summary = child.summary
             self.close()
 
     @property

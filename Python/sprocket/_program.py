@@ -70,7 +70,7 @@ def option_arguments(options: Mapping[str, Any]) -> List[str]:
 def pixel_settings(tensor: Optional[Tensor], image: Optional[Image]) -> str:
     """What follows the name of a share: `:tensor,size=640x640`."""
     if tensor is not None and image is not None:
-        raise Error("give tensor or image, not both")
+        raise NotAllowed("give tensor or image, not both", 2)
     settings: Mapping[str, Any]
     if tensor is not None:
         layout, settings = "tensor", tensor if isinstance(tensor, Mapping) else {"size": tensor}
@@ -187,8 +187,12 @@ class Child:
 
     @property
     def summary(self) -> Dict[str, Any]:
-        """What `--summary -` has printed; empty until the program has ended, and where it has none."""
-        return json.loads(self.output) if self.output.strip() else {}
+        """What `--summary -` has printed; empty until the program has ended, and without a whole one."""
+        try:
+            found: Dict[str, Any] = json.loads(self.output) if self.output.strip() else {}
+        except ValueError:
+            return {}  # The program was ended while it wrote.
+        return found
 
     @property
     def output(self) -> str:

@@ -36,8 +36,8 @@ def source_text(source: Source) -> str:
     if isinstance(source, str):
         return source
     if not isinstance(source, os.PathLike):
-        raise Error("a run has one source, a text or a path; for several files there is "
-                    "sprocket.batch(paths)")
+        raise NotAllowed("a run has one source, a text or a path; for several files there is "
+                         "sprocket.batch(paths)", 2)
     path = os.fspath(source)
     return f"replay:{path}" if is_dump(path) else f"file:{path}"
 

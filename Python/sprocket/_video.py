@@ -7,7 +7,6 @@ import itertools
 import operator
 import os
 import stat
-import struct
 import threading
 import weakref
 from collections.abc import Sequence as AbstractSequence
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._closing import Closing
-from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, opened
+from ._errors import DamagedFrame, Error, NoSuchFile, NoSuchItem, NotAllowed, opened
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import Image, Tensor, pixel_settings, stage_arguments
@@ -31,6 +30,8 @@ else:
     _Sequence = AbstractSequence
 
 File = Union[str, "os.PathLike[str]", bytes, IO[bytes]]
+# First bytes of a dump.
+_MCAP = b"\x89MCAP"
 # No film has more.
 _MOST_FRAMES = 1 << 40
 # Most numbers of a request.
@@ -121,7 +122,8 @@ class Video(Closing, _Numbered):
       as `stabilize`, are refused.
     - `stream`: of several films in a file the one, as ffprobe counts; by default that which is marked as
       default, or else the largest. Of a dump of several sources its name.
-    - `upright`: false leaves pictures as they are stored, where the film says how they are turned.
+    - `upright`: false leaves pictures as they are stored, where the film says how they are turned. Alpha of
+      such a film can be had only so.
     - `timeout`: seconds that a step waits for its frame, then `Timeout` is raised.
 
     Numbers count all frames of the film from 0, in the order in which they are shown. The picture of a number
@@ -250,11 +252,10 @@ class Video(Closing, _Numbered):
     def at(self, seconds: float) -> Frame:
         """The frame that is shown so many seconds after the first one."""
         times = self.times
-        offset = round(seconds * 1e9)
-        if not 0 <= offset < self.duration * 1e9:
+        if not 0 <= seconds < self.duration:
             raise NoSuchItem(f"{self!r} has no frame at {seconds:.9g} s; it lasts {self.duration:.9g} s")
         shown = np.maximum.accumulate(times)
-        return self[int(np.searchsorted(shown, times[0] + offset, "right")) - 1]
+        return self[int(np.searchsorted(shown, times[0] + round(seconds * 1e9), "right")) - 1]
 
     def batch(self, indices: Iterable[int]) -> Batch:
         """Frames of these numbers in one array, in this order. Each group of pictures is decoded once."""
@@ -449,15 +450,9 @@ class Video(Closing, _Numbered):
                     raise DamagedFrame(f"frame {number} of {self!r} is damaged")
                 missed += 1
                 continue
-            yield _numbered(frame, self._shown(frame.layout), number, missed)
+            yield frame._renumbered(number, number, self._shown(frame.layout),
+                                    {"corrupt": missed} if missed else {})
             missed = 0
-
-
-def _numbered(frame: Frame, layout: Layout, number: int, damaged: int) -> Frame:
-    """The frame with its number in the film, and the damaged ones before it."""
-    header = bytearray(frame._header)
-    struct.pack_into("<QQ", header, 24, number, number)
-    return Frame(layout, bytes(header), frame.tensor, {"corrupt": damaged} if damaged else {})
 
 
 _running: weakref.WeakSet[Video] = weakref.WeakSet()
@@ -530,6 +525,8 @@ def _opened(path: File) -> Tuple[Optional[int], str, Any]:
     if not isinstance(path, (bytes, bytearray, memoryview)):
         raw = getattr(path, "raw", path)
         if isinstance(raw, io.FileIO) and stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            if os.pread(raw.fileno(), len(_MCAP), 0) == _MCAP:
+                raise NotAllowed("a dump is given as its path, and not as an open file", 2)
             descriptor = os.dup(raw.fileno())
             return descriptor, "", lambda: _contents(descriptor)
         if not hasattr(path, "read"):
@@ -537,6 +534,8 @@ def _opened(path: File) -> Tuple[Optional[int], str, Any]:
         data = path.read()
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError("the file was opened as text; open it in mode rb")
+    if bytes(data[:len(_MCAP)]) == _MCAP:
+        raise NotAllowed("a dump is given as its path, and not as its bytes", 2)
     descriptor = os.memfd_create("sprocket-film")
     with open(os.dup(descriptor), "wb") as file:
         file.write(data)

@@ -7,6 +7,7 @@ import os
 import select
 import struct
 import time
+import warnings
 import weakref
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -49,7 +50,8 @@ class Writer(Closing):
 
     Every frame is written, in order; `write` waits while the program is busy. The file is complete when
     `close`, or the end of the `with` block, has returned; an error of the program is raised there, or by the
-    next `write`. `summary` then has the ledger. A block that an exception ends leaves a movie of the frames
+    next `write`. `summary` then has the ledger, and its notes are warnings: of H.264, which holds even sizes,
+    that an odd one lost its last column. A block that an exception ends leaves a movie of the frames
     before it. One thread at a time may use a writer; a process that is forked leaves it to its parent.
     Movies hold YUV, mostly 4:2:0: every bit of RGB is kept by a dump, and by stills of PNG.
     """
@@ -171,6 +173,8 @@ class Writer(Closing):
             raise Error(f"{self!r} was given no frame, and has made no file")
         self._child.finish(_PATIENCE)
         self._summary = self._child.summary
+        for note in self._summary["notes"]:
+            warnings.warn(note, stacklevel=2)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is None:
@@ -287,5 +291,7 @@ def _kind(array: npt.NDArray[Any]) -> int:
     is_picture = array.ndim == 2 or array.ndim == 3 and array.shape[2] == 3
     if kind is not None and is_picture and array.size:
         return kind
+    if array.ndim == 3 and array.shape[2] == 4:
+        raise ValueError("files are written without alpha; give image[..., :3]")
     raise ValueError("a frame is an array of height x width x 3, or of height x width, of uint8 or uint16; "
                      f"this one is {array.dtype} of {_size(array.shape)}")

@@ -43,9 +43,9 @@ extension FrameUnpacker {
       unsafe PixelConversion.planes444(
         from[0].source, order, y: target(0), u: target(1), v: target(2), width: width,
         height: height)
-    case .rgbWords(let hasAlpha):
+    case .rgbWords(let words):
       unsafe PixelConversion.planes444Words(
-        from[0].source, wordsPerPixel: hasAlpha ? 4 : 3, y: target(0), u: target(1), v: target(2),
+        from[0].source, words, y: target(0), u: target(1), v: target(2),
         width: width, height: height)
     case .jpeg, .bayer: return
     }

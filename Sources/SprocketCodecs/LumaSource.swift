@@ -13,7 +13,7 @@ struct LumaSource {
     case packedGray(BayerSamples)
     case packed(PackedOrder)
     case rgb(RGBOrder)
-    case rgbWords(perPixel: Int)
+    case rgbWords(RGBWords)
   }
 
   let plane: PlaneStorage
@@ -27,7 +27,7 @@ struct LumaSource {
       switch format.layout {
       case .packed422(let order): .packed(order)
       case .rgb(let order): .rgb(order)
-      case .rgbWords(let hasAlpha): .rgbWords(perPixel: hasAlpha ? 4 : 3)
+      case .rgbWords(let words): .rgbWords(words)
       case .semiPlanar420Words(let depth): .highWords(depth == .ten ? .ten : .twelve)
       case .packedGray(let samples): .packedGray(samples)
       case .planar(_, .ten, _): .words(.ten)
@@ -91,10 +91,10 @@ struct LumaSource {
         PlaneBytes(room), bits: samples == .packedTen ? .ten : .twelve, isLimited: isLimited,
         to: to,
         width: width, height: height)
-    case .rgbWords(let perPixel):
+    case .rgbWords(let pixel):
       let room = unsafe MutablePlaneBytes(words, stride: 2 * width)
       PixelConversion.grayWords(
-        from(2 * perPixel, 2 * perPixel * width), wordsPerPixel: perPixel, y: room, width: width,
+        from(2 * pixel.perPixel, 2 * pixel.perPixel * width), pixel, y: room, width: width,
         height: height)
       LumaConversion.wordsToEightBits(
         PlaneBytes(room), bits: .sixteen, isLimited: false, to: to, width: width, height: height)

@@ -88,8 +88,10 @@ extension PixelFormat {
   ///
   /// The corresponding C function is `avcodec_find_best_pix_fmt_of_list`.
   static func nearest(_ format: AVPixelFormat) -> AVPixelFormat {
-    // RGB of up to 16 bits, or of a palette, loses nothing.
-    if Converter.isRGB(format), let known = unsafe libav.av_pix_fmt_desc_get(format) {
+    // RGB of up to 16 bits, of a palette, and grey with alpha, lose nothing. Floats are cut off at 0 and 1.
+    if let known = unsafe libav.av_pix_fmt_desc_get(format),
+      unsafe Converter.isRGB(format) || known.pointee.nb_components == 2
+    {
       let hasAlpha = unsafe known.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0
       let isDeep = unsafe known.pointee.comp.0.depth > 8
       return isDeep

@@ -64,6 +64,11 @@ extension PixelFormat {
     if case .rgbWords = layout { true } else { rgbOrder != nil }
   }
 
+  /// True if pixels have alpha, which only what is taken as it is has: `rgba`, and dumps.
+  public var hasAlpha: Bool {
+    if case .rgbWords(let words) = layout { words == .rgba } else { rgbOrder?.hasAlpha ?? false }
+  }
+
   /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones, but for P010 and
   /// P012.
   public var bitsPerSample: Int {
@@ -134,7 +139,7 @@ extension PixelFormat {
     case .packedGray(let samples): return (samples.bytesPerRow(width: width), height)
     case .packed422: return ((width + 1) / 2 * 4, height)
     case .rgb(let order): return (width * order.bytesPerPixel, height)
-    case .rgbWords(let hasAlpha): return (width * (hasAlpha ? 8 : 6), height)
+    case .rgbWords(let words): return (2 * width * words.perPixel, height)
     case .bayer(_, let samples): return (samples.bytesPerRow(width: width), height)
     }
   }

@@ -144,7 +144,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .rgba32: .rgb(.rgba)
     case .bgra32: .rgb(.bgra)
     case .argb32: .rgb(.argb)
-    case .rgb48, .rgba64: .rgbWords(hasAlpha: self == .rgba64)
+    case .rgb48, .rgba64: .rgbWords(self == .rgba64 ? .rgba : .rgb)
     case .bayerRGGB: .bayer(.rggb, .eight)
     case .bayerGRBG: .bayer(.grbg, .eight)
     case .bayerGBRG: .bayer(.gbrg, .eight)

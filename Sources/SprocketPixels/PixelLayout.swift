@@ -20,7 +20,7 @@ public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   /// One plane, three or four bytes per pixel.
   case rgb(RGBOrder)
   /// One plane, red, green and blue and perhaps alpha, in 16-bit little-endian words.
-  case rgbWords(hasAlpha: Bool)
+  case rgbWords(RGBWords)
   /// One plane, one sample of one colour per pixel.
   case bayer(BayerOrder, BayerSamples)
 }
@@ -74,12 +74,23 @@ public enum RGBOrder: CaseIterable, Sendable, BitwiseCopyable {
     }
   }
 
+  /// A byte of a pixel is its alpha.
   public var hasAlpha: Bool {
     switch self {
     case .rgb, .bgr, .bgrx, .xrgb: false
     case .rgba, .bgra, .argb: true
     }
   }
+}
+
+/// Words of a pixel with red, green and blue, in that order.
+public enum RGBWords: Sendable, BitwiseCopyable {
+  case rgb
+  /// Alpha is the fourth.
+  case rgba
+
+  /// 3 or 4.
+  public var perPixel: Int { self == .rgba ? 4 : 3 }
 }
 
 /// Colours of the mosaic's top left 2x2 pixels, row by row.

@@ -6,10 +6,10 @@ extension PixelConversion {
   /// Planes of 4:4:4 in words, full range: the formulas of JFIF (ITU-T T.871) with 16 bits, rounded once.
   /// A pixel is three words, or four with alpha, which is left out.
   public static func planes444Words(
-    _ source: PlaneBytes, wordsPerPixel: Int, y: MutablePlaneBytes, u: MutablePlaneBytes,
+    _ source: PlaneBytes, _ words: RGBWords, y: MutablePlaneBytes, u: MutablePlaneBytes,
     v: MutablePlaneBytes, width: Int, height: Int
   ) {
-    let (from, _) = unsafe source.checked(2 * wordsPerPixel * width, height)
+    let (from, _) = unsafe source.checked(2 * words.perPixel * width, height)
     let (toY, _) = unsafe y.checked(2 * width, height)
     let (toU, _) = unsafe u.checked(2 * width, height)
     let (toV, _) = unsafe v.checked(2 * width, height)
@@ -19,7 +19,7 @@ extension PixelConversion {
       let blue = unsafe UnsafeMutableRawPointer(toU + row * u.stride)
       let red = unsafe UnsafeMutableRawPointer(toV + row * v.stride)
       for column in 0..<width {
-        let (r, g, b) = unsafe pixel(pixels, wordsPerPixel &* column)
+        let (r, g, b) = unsafe pixel(pixels, words.perPixel &* column)
         let exact = luminance(r, g, b)
         unsafe store(exact, luma, column)
         unsafe store(32768 + (b - exact) / 1.772, blue, column)
@@ -30,15 +30,15 @@ extension PixelConversion {
 
   /// Luma alone.
   public static func grayWords(
-    _ source: PlaneBytes, wordsPerPixel: Int, y: MutablePlaneBytes, width: Int, height: Int
+    _ source: PlaneBytes, _ words: RGBWords, y: MutablePlaneBytes, width: Int, height: Int
   ) {
-    let (from, _) = unsafe source.checked(2 * wordsPerPixel * width, height)
+    let (from, _) = unsafe source.checked(2 * words.perPixel * width, height)
     let (to, _) = unsafe y.checked(2 * width, height)
     for row in 0..<height {
       let pixels = unsafe UnsafeRawPointer(from + row * source.stride)
       let luma = unsafe UnsafeMutableRawPointer(to + row * y.stride)
       for column in 0..<width {
-        let (r, g, b) = unsafe pixel(pixels, wordsPerPixel &* column)
+        let (r, g, b) = unsafe pixel(pixels, words.perPixel &* column)
         unsafe store(luminance(r, g, b), luma, column)
       }
     }

@@ -144,8 +144,6 @@ def test_a_dump_shows_pictures_of_its_numbers(film):
     with package.run(path, image="rgb") as run:
         expected = {frame.number: frame for frame in run}
     with package.Dump(path) as dump:
-        children = {dump.number(number).decoded() and dump._shown[1].pid for number in list(expected)[:3]}
-        assert len(children) == 1
         for frame in random.Random(1).sample(list(dump), JUMPS):
             if frame.number not in expected:
                 with pytest.raises(package.Error, match="has no picture"):
@@ -157,10 +155,63 @@ def test_a_dump_shows_pictures_of_its_numbers(film):
             np.testing.assert_array_equal(frame.image, same.image)
     with pytest.raises(package.Error, match="was closed"):
         dump.number(list(expected)[0]).decoded()
+    # In threads, and in two ways at once.
+    with package.Dump(path) as dump, ThreadPoolExecutor(4) as pool:
+        wanted = list(expected)[::9] * 2
+        shown = pool.map(lambda part: dump.number(part[1]).decoded(image=("rgb", "bgr")[part[0] % 2]).image,
+                         enumerate(wanted))
+        for place, (number, image) in enumerate(zip(wanted, shown)):
+            np.testing.assert_array_equal(image[..., ::-1 if place % 2 else 1], expected[number].image)
+        children = [shown.pid for shown in dump._contents._shown.values()]
+    assert len(children) == 2
+    # Its frames keep it open, and end its programs when they are dropped.
+    frame = package.Dump(path).number(list(expected)[4])
+    np.testing.assert_array_equal(frame.image, expected[frame.number].image)
+    child = list(frame._contents._shown.values())[0]
+    del frame
+    assert child._is_closed
     with package.Video(path, stages="focus", image="gray") as video:
         assert video[-1].reports["focus"]["score"] > 0
         with pytest.raises(IndexError, match="none of number"):
             video[len(video)]
+
+
+def test_a_dump_without_an_image_shows_the_others(film, tmp_path):
+    """Pictures behind the one that was taken out were one off."""
+    from mcap.reader import make_reader
+    from mcap.writer import Writer
+    with open(film("jpeg.mcap"), "rb") as given, open(tmp_path / "less.mcap", "wb") as made:
+        writer, known, images = Writer(made), {}, 0
+        writer.start()
+        for schema, channel, message in make_reader(given).iter_messages(log_time_order=False):
+            if channel.topic == "image":
+                images += 1
+                if images == 6:
+                    continue
+            if channel.id not in known:
+                kind = writer.register_schema(schema.name, schema.encoding, schema.data)
+                known[channel.id] = writer.register_channel(channel.topic, channel.message_encoding, kind)
+            writer.add_message(known[channel.id], message.log_time, message.data, message.publish_time,
+                               message.sequence)
+        writer.finish()
+    with package.Dump(film("jpeg.mcap")) as whole, package.Dump(tmp_path / "less.mcap") as less:
+        for number in (4, 6, 100, 149):
+            np.testing.assert_array_equal(less[number].image, whole[number].image)
+        with pytest.raises(package.Error, match="frame 5 of .* has no picture: its bytes"):
+            less[5].image
+
+
+def test_what_holds_a_program_is_not_pickled(film):
+    with package.run(film("b.mp4")) as run, pytest.raises(TypeError, match="a Run is not pickled"):
+        pickle.dumps(run)
+    with package.Dump(film("jpeg.mcap")) as dump, pytest.raises(TypeError, match="a Dump is not pickled"):
+        pickle.dumps(dump)
+    with pytest.raises(package.NotAllowed, match="given as its path"):
+        package.Video(film("jpeg.mcap").read_bytes())
+    with package.Video(film("b.mp4")) as video:
+        for wrong in (float("nan"), float("inf"), -1):
+            with pytest.raises(package.NoSuchItem, match="has no frame at"):
+                video.at(wrong)
 
 
 def test_times_are_those_of_ffprobe(film):
@@ -316,13 +367,34 @@ def test_alpha_comes_on_request(tmp_path):
             assert frames.layout.channels == "rgba"
         with package.run(f"file:{files[name]}", image="bgr") as frames:
             np.testing.assert_array_equal(next(frames).image, expected[..., 2::-1], name)
-    for name, image, words in (("gray.png", "rgba", "GREY have no alpha"),
-                               ("a.png", {"layout": "rgba", "type": "u16"}, "8 bits"),
-                               ("a.png", {"layout": "rgba", "size": 32}, "leave out size")):
+    # Of all depths, and gray, in one loop.
+    both = clear[..., [0, 3]]
+    Image.fromarray(both, "LA").save(files["gray.png"])
+    deep = clear.astype(np.uint16) * 257
+    cv2.imwrite(str(tmp_path / "deep.png"), deep[..., [2, 1, 0, 3]])
+    cv2.imwrite(str(tmp_path / "white.png"), clear[..., 0])
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    grays = [np.dstack([clear[..., :1]] * 3 + [alpha]) for alpha in (clear[..., 3], clear[..., 3] * 0 + 255)]
+    for number, (path, _) in enumerate(mixed := [
+            (files["a.png"], clear), (tmp_path / "deep.png", clear), (files["gray.png"], grays[0]),
+            (tmp_path / "white.png", grays[1])]):
+        os.link(path, folder / f"{number}.png")
+    for kind, scale in (("u8", 1), ("u16", 257)):
+        with package.run(folder, image={"layout": "rgba", "type": kind}) as frames:
+            for frame, (path, expected) in itertools.zip_longest(frames, mixed):
+                np.testing.assert_array_equal(frame.image, expected.astype(np.uint16) * scale, str(path))
+    cv2.imwrite(str(tmp_path / "a.jpg"), clear[..., :3])
+    for path, image, stages, words in (
+            (tmp_path / "a.jpg", "rgba", [], "MJPG are taken without alpha"),
+            (files["a.png"], {"layout": "rgba", "size": 32}, [], "leave out size"),
+            (files["a.png"], "rgba", ["negate"], "leave no alpha")):
         with pytest.raises(package.NotAllowed, match=words):
-            package.run(f"file:{files[name]}", image=image)
-    with pytest.raises(package.NotAllowed, match="leave the stage out"):
-        package.run(f"file:{files['a.png']}", image="rgba", stages=["negate"])
+            package.run(path, image=image, stages=stages)
+    # A picture is no film, whichever program is asked.
+    for image in ("bgr", "rgba", {"layout": "rgb", "type": "u16"}):
+        with pytest.raises(package.NotAllowed, match="is no film"):
+            package.Video(files["a.png"], image=image)
     # Pipes, dumps and stills have the same bits.
     piped = sprocket("run", "--source", f"file:{files['a.png']}", "--frames", 1, "--pipe", "rgba",
                      "--pipe-header", "--dump", tmp_path / "a.mcap", "--stills",
@@ -333,6 +405,9 @@ def test_alpha_comes_on_request(tmp_path):
     with open(tmp_path / "piped", "rb") as file:
         again = sprocket("run", "--source", "pipe:-", "--pipe", "rgba", stdin=file).stdout
     assert again == clear.tobytes()
+    with open(tmp_path / "piped", "rb") as file:
+        told = sprocket("run", "--source", "pipe:-", "--stills", tmp_path / "again", stdin=file).errors
+    assert "which only rgba and dumps keep" in told
     with package.Dump(tmp_path / "a.mcap") as dump:
         np.testing.assert_array_equal(dump[0].decoded(image="rgba").image, clear)
     np.testing.assert_array_equal(cv2.imread(str(tmp_path / "still.png"), cv2.IMREAD_UNCHANGED),

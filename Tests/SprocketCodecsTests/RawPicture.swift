@@ -75,8 +75,8 @@ struct RawPicture {
 
   /// Of a pixel of RGB in words, in the numbers of the conversion.
   private func colors(_ x: Int, _ y: Int) -> (r: Float, b: Float, luma: Float) {
-    guard case .rgbWords(let hasAlpha) = format.layout else { return (0, 0, 0) }
-    let parts = (0..<3).map { Float(Self.word(planes[0][y], (hasAlpha ? 4 : 3) * x + $0)) }
+    guard case .rgbWords(let words) = format.layout else { return (0, 0, 0) }
+    let parts = (0..<3).map { Float(Self.word(planes[0][y], words.perPixel * x + $0)) }
     return (parts[0], parts[2], 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2])
   }
 

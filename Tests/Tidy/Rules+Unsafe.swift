@@ -192,8 +192,9 @@ extension Rules {
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
     Permission(
-      "Sources/SprocketSources/File", ["AskedNumbers", "FileAudioSource", "PictureNames"],
-      "a socket; asks what kind of file it is; folders"),
+      "Sources/SprocketSources/File", ["FileAudioSource", "PictureNames"],
+      "asks what kind of file it is; folders"),
+    Permission("Sources/SprocketSources/Asked", ["AskedNumbers"], "a socket"),
     Permission("Tests/Sound", ["main"], "writes a file"),
     Permission("Tests/SoundStorm", ["StormRun"], "a limit of the process"),
     Permission(

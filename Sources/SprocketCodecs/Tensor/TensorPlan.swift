@@ -18,7 +18,7 @@ public struct TensorPlan: Sendable {
   /// By how much the picture may be reduced while it is decoded.
   public let scale: LumaScale
   let regions: [PlacedRegion]
-  /// The picture is RGB that the source delivered, pixel for pixel; `nil` where it is made of the image.
+  /// What the source delivered, where that is copied; `nil` where the tensor is made of the image.
   let sourcePixels: SourcePixels?
 
   /// Most bytes of a frame's tensor, 1 GB. Larger: larger tensors, each in a slot of its own.
@@ -84,16 +84,17 @@ public struct TensorPlan: Sendable {
       ? LumaScale.allCases.last { Double($0.divisor) <= least } ?? .full : .full
     let isPlain = Self.isPlain(settings, size, self.regions, format)
     isPlainPicture = isPlain && settings.usedElement == .u8 && settings.usedScale == 1
-    sourcePixels = isPlain ? source.flatMap { SourcePixels($0.pixelFormat, for: settings) } : nil
+    sourcePixels = isPlain ? source.flatMap { SourcePixels($0, for: settings) } : nil
     parts = sourcePixels == nil ? .reducedImage(scale) : .encoded
     guard settings.usedChannels != .rgba || sourcePixels != nil else {
-      throw RunError(.usage, SourcePixels.whyNoAlpha(settings, source: source?.pixelFormat))
+      throw RunError(.usage, SourcePixels.whyNoAlpha(of: source))
     }
   }
 
   /// Whether each tensor is the picture itself, pixel for pixel, in bytes as they are.
   let isPlainPicture: Bool
 
+  /// Whether each tensor is the picture itself, pixel for pixel, but for its scale.
   private static func isPlain(
     _ settings: TensorSettings, _ size: TensorSize, _ regions: [PlacedRegion], _ format: FrameFormat
   ) -> Bool {

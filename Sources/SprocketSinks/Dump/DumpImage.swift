@@ -121,7 +121,7 @@ extension PixelFormat {
     case .rgb(.bgr): "bgr8"
     case .rgb(.rgba): "rgba8"
     case .rgb(.bgra): "bgra8"
-    case .rgbWords(let hasAlpha): hasAlpha ? "rgba16" : "rgb16"
+    case .rgbWords(let words): words == .rgba ? "rgba16" : "rgb16"
     case .bayer(let order, .eight): "bayer_\(order)8"
     // ROS alone has these (`sensor_msgs/image_encodings.hpp`).
     case .bayer(let order, .sixteen): "bayer_\(order)16"

@@ -6,7 +6,7 @@ internal import SprocketV4L2
 extension PixelFormat {
   /// The format that the driver's code stands for; `nil` for those that Sprocket does not know.
   ///
-  /// Source: the kernel's "Image Formats" chapter. Alpha is taken for padding.
+  /// Source: the kernel's "Image Formats" chapter. Alpha of a camera is taken for padding.
   init?(_ code: V4L2FourCC) {
     let other: PixelFormat? =
       switch code.text {

@@ -46,16 +46,17 @@ extension FileSource {
     path != "-" && (try? PictureNames(path)) != nil
   }
 
+  static func noFilm(_ path: String) -> RunError {
+    RunError(.usage, "\(path) is no film: its pictures have no numbers; give a movie, or play it")
+  }
+
   public static let kind = SourceKind(
     "file", "a movie at its own times, or pictures: a folder, shots/*.jpg or Z-%03d.png",
     argument: "PATH",
     FileSettings.self
   ) { (path, settings) throws(RunError) in
     if path != "-", let names = try PictureNames(path) {
-      guard settings.asked < 0 else {
-        throw RunError(
-          .usage, "\(path) is no film: its pictures have no numbers; give a movie, or play it")
-      }
+      guard settings.asked < 0 else { throw noFilm(path) }
       return PictureSource(names, name: path, settings)
     }
     return FileSource(path: path, settings)

@@ -19,7 +19,9 @@ extension FileSource {
         guard goesOn(), !asked.isGone else { throw nobodyAsks }
         switch asked.receive(timeout: Self.tick) {
         case nil: continue
-        case .file: path = asked.path
+        case .file:
+          path = asked.path
+          if Self.namesPictures(path) { throw Self.noFilm(path) }
         default: asked.refuse()
         }
       }
@@ -49,15 +51,9 @@ extension FileSource {
 
   /// Makes what was asked for the held frame.
   func readAsked(_ asked: AskedNumbers, timeout: Int64) throws(MediaError) {
-    let isIdle = asked.next == nil
-    if let request = asked.receive(timeout: isIdle ? timeout : 0) {
-      switch request {
-      case .file: asked.refuse()
-      case .pictures: asked.answer(.begins, place, while: goesOn)
-      case .times:
-        if index == nil { try makeIndex() }
-        asked.answer(times: index?.times ?? [], while: goesOn)
-      }
+    try asked.take(timeout: timeout, place: place, while: goesOn) { () throws(MediaError) in
+      if index == nil { try makeIndex() }
+      return index?.times ?? []
     }
     guard let wanted = asked.next else { return }
     let number = Int(clamping: wanted)
@@ -71,8 +67,7 @@ extension FileSource {
       try read(number, isLast: !asked.hasMore)
     }
     guard let held else {
-      asked.answer(.beyond, place, UInt64(index?.count ?? readCount), while: goesOn)
-      return asked.forget()
+      return asked.end(place, count: index?.count ?? readCount, while: goesOn)
     }
     if held.isCorrupt { asked.answer(.lost, place, while: goesOn) }
     asked.advance()

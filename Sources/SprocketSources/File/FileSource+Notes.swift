@@ -43,7 +43,12 @@ extension FileSource {
 
   /// Returns the note about pictures that are not opaque.
   static func transparency(_ path: String) -> String {
-    "\(path) is transparent in places, which is left out: each pixel has its colour alone"
+    "\(path) is transparent in places, which only rgba and dumps keep"
+  }
+
+  /// Returns the note about pictures that may not be opaque.
+  static func possibleTransparency(_ path: String) -> String {
+    "frames of \(path) have alpha, which only rgba and dumps keep"
   }
 
   public var notes: [String] {

@@ -17,9 +17,9 @@ public struct PipeSettings: SourceSettings {
   }
 }
 
-/// Reads frames from a pipe, each behind the header that `--pipe-header` writes: bytes of RGB, BGR or gray,
-/// or words of gray. A frame has the time and the number of its header; numbers that are left out are
-/// `missing`.
+/// Reads frames from a pipe, each behind the header that `--pipe-header` writes: bytes or words of RGB, RGBA
+/// or gray, or bytes of BGR. A frame has the time and the number of its header; numbers that are left out
+/// are `missing`.
 ///
 /// The last header says that nothing follows. A pipe that ends without it ends the run with an error: the
 /// program that wrote has died. Each frame is copied twice: from the pipe, and into the run.
@@ -73,8 +73,10 @@ public final class PipeSource: Source {
       format
       ?? FrameFormat(
         pixelFormat: .grey, width: 1, height: 1, color: .jpeg, rate: .unknown)
-    return SourceDescription(
+    var description = SourceDescription(
       name: name, format: format, isLive: false, clock: clock, capacity: pixels.count)
+    if format.pixelFormat.hasAlpha { description.note = FileSource.possibleTransparency(name) }
+    return description
   }
 
   public func next(timeout: Int64) throws(RunError) -> Arrival {

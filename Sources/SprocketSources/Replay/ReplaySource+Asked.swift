@@ -16,18 +16,12 @@ extension ReplaySource {
   /// Makes the frame that is asked for the one that is told next; false if none is.
   func choose(_ asked: AskedNumbers, timeout: Int64) -> Bool {
     if isChosen { return true }
-    if let request = asked.receive(timeout: asked.next == nil ? timeout : 0) {
-      switch request {
-      case .file: asked.refuse()
-      case .pictures: asked.answer(.begins, sentCount, while: goesOn)
-      case .times:
-        asked.answer(times: numbered.map { index?.frames[$0].captured ?? 0 }, while: goesOn)
-      }
+    asked.take(timeout: timeout, place: sentCount, while: goesOn) {
+      numbered.map { index?.frames[$0].captured ?? 0 }
     }
     guard let number = asked.next else { return false }
     guard number < numbered.count else {
-      asked.answer(.beyond, sentCount, UInt64(numbered.count), while: goesOn)
-      asked.forget()
+      asked.end(sentCount, count: numbered.count, while: goesOn)
       return false
     }
     place = numbered[Int(number)]

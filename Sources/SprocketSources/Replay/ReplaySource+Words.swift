@@ -69,6 +69,11 @@ extension ReplaySource {
       let frames = late == 1 ? "1 frame" : "\(late) frames"
       notes.append("\(frames) of \(path) came too late then: the stage latedrop drops them again")
     }
+    if index.sessions.contains(where: \.format.pixelFormat.hasAlpha)
+      || session?.format.pixelFormat.hasAlpha == true
+    {
+      notes.append(FileSource.possibleTransparency(path))
+    }
     notes += index.gate.notes(of: path)
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }

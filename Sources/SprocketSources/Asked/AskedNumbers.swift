@@ -1,8 +1,8 @@
 internal import Glibc
 internal import SprocketCore
 
-/// The socket on which another program asks for pictures of a file by their numbers. `docs/numbers.md` has
-/// its packets.
+/// The socket on which another program asks for pictures of a film or a dump by their numbers.
+/// `docs/numbers.md` has its packets.
 ///
 /// A request replaces the one before. All calls come from the source's thread.
 @safe
@@ -78,9 +78,29 @@ final class AskedNumbers {
   }
 
   /// No further number of the request is due.
-  func forget() {
+  private func forget() {
     list = []
     range.left = 0
+  }
+
+  /// Takes in a request, for which an idle source waits up to `timeout` nanoseconds. `place` counts the
+  /// frames that were sent.
+  func take<Failure>(
+    timeout: Int64, place: UInt64, while goesOn: () -> Bool,
+    times: () throws(Failure) -> [Int64]
+  ) throws(Failure) {
+    switch receive(timeout: next == nil ? timeout : 0) {
+    case nil: return
+    case .file: refuse()
+    case .pictures: answer(.begins, place, while: goesOn)
+    case .times: answer(times: try times(), while: goesOn)
+    }
+  }
+
+  /// There is no picture of the number that is due.
+  func end(_ place: UInt64, count: Int, while goesOn: () -> Bool) {
+    answer(.beyond, place, UInt64(count), while: goesOn)
+    forget()
   }
 
   /// Receives a request, which is waited for up to `timeout` nanoseconds; `nil` if there is none.
