@@ -144,7 +144,7 @@ def test_a_dump_shows_pictures_of_its_numbers(film):
     with package.run(path, image="rgb") as run:
         expected = {frame.number: frame for frame in run}
     with package.Dump(path) as dump:
-        for frame in random.Random(1).sample(list(dump), JUMPS):
+        for frame in random.Random(1).sample(list(dump), min(JUMPS, len(dump))):
             if frame.number not in expected:
                 with pytest.raises(package.Error, match="has no picture"):
                     frame.image

@@ -13,9 +13,8 @@ struct PictureRows {
   private let isCentered: Bool
   private let redFirst: Bool
   private let gains: RowGains
+  private var luma: RowOfLuma
   private var channels: RowOfChannels
-  /// A row of luma with the last pixel repeated; empty if the width is even.
-  private var luma: [UInt8]
 
   /// `nil` for other pictures.
   init?(_ plan: TensorPlan) {
@@ -33,8 +32,8 @@ struct PictureRows {
       TensorColor.weights(settings.matrix, format.color.matrix),
       isFull: format.color.range == .full)
     let columns = (width + 1) / 2
+    luma = RowOfLuma(columns)
     channels = RowOfChannels(columns)
-    luma = Array(repeating: 0, count: width % 2 == 0 ? 0 : 2 * columns)
   }
 
   /// Fills the first bytes of `bytes` with the picture.
@@ -47,12 +46,8 @@ struct PictureRows {
       channels.setChroma(
         image[plane: 1][row: near], image[plane: 1][row: far], image[plane: 2][row: near],
         image[plane: 2][row: far], gains)
-      if luma.isEmpty {
-        channels.make(image[plane: 0][row: row], gains, isCentered: isCentered)
-      } else {
-        repeatLast(image[plane: 0][row: row], into: &luma)
-        channels.make(luma, gains, isCentered: isCentered)
-      }
+      luma.set(image[plane: 0][row: row], gains)
+      channels.make(luma, isCentered: isCentered)
       var target = bytes._mutatingExtracting(3 * width * row..<3 * width * (row + 1))
       if redFirst {
         interleave(channels.red.bytes, channels.green.bytes, channels.blue.bytes, into: &target)
@@ -60,6 +55,23 @@ struct PictureRows {
         interleave(channels.blue.bytes, channels.green.bytes, channels.red.bytes, into: &target)
       }
     }
+  }
+}
+
+/// What luma adds to each channel of a row, with 5 bits behind the point: at the left and at the right one of
+/// two pixels that share their chroma.
+private struct RowOfLuma {
+  private(set) var left: [Int16]
+  private(set) var right: [Int16]
+
+  init(_ columns: Int) {
+    left = Array(repeating: 0, count: columns)
+    right = left
+  }
+
+  /// The last pixel of an odd row is taken twice.
+  mutating func set(_ row: Span<UInt8>, _ gains: RowGains) {
+    splitLuma(row, gains, &left, &right)
   }
 }
 
@@ -79,14 +91,10 @@ private struct RowOfChannels {
     makeTerms(uNear, uFar, vNear, vFar, gains, &red.halves, &green.halves, &blue.halves)
   }
 
-  mutating func make(_ luma: [UInt8], _ gains: RowGains, isCentered: Bool) {
-    make(luma.span, gains, isCentered: isCentered)
-  }
-
-  mutating func make(_ luma: Span<UInt8>, _ gains: RowGains, isCentered: Bool) {
-    red.make(luma, gains, isCentered: isCentered)
-    green.make(luma, gains, isCentered: isCentered)
-    blue.make(luma, gains, isCentered: isCentered)
+  mutating func make(_ luma: RowOfLuma, isCentered: Bool) {
+    red.make(luma, isCentered: isCentered)
+    green.make(luma, isCentered: isCentered)
+    blue.make(luma, isCentered: isCentered)
   }
 }
 
@@ -94,19 +102,19 @@ private struct RowOfChannels {
 private struct RowOfChannel {
   /// Terms that chroma adds, with 5 bits behind the point: at its columns, and one more on either side.
   var halves: [Int16]
-  /// These terms at the columns of luma.
-  private var terms: [Int16]
   private(set) var bytes: [UInt8]
 
   init(_ columns: Int) {
     halves = Array(repeating: 0, count: columns + 2)
-    terms = Array(repeating: 0, count: 2 * columns)
     bytes = Array(repeating: 0, count: 2 * columns)
   }
 
-  mutating func make(_ luma: Span<UInt8>, _ gains: RowGains, isCentered: Bool) {
-    if isCentered { spreadFromMiddle(halves, into: &terms) } else { spread(halves, into: &terms) }
-    add(luma, terms, gains, into: &bytes)
+  mutating func make(_ luma: RowOfLuma, isCentered: Bool) {
+    if isCentered {
+      addFromMiddle(luma, halves, into: &bytes)
+    } else {
+      addFromLeft(luma, halves, into: &bytes)
+    }
   }
 }
 
@@ -173,60 +181,68 @@ private func makeTerms(
   }
 }
 
-/// Chroma beside the left of two pixels, at both.
+/// 17 rounds the sum with chroma, and makes up for the two products, which are cut off.
+@inline(__always)
+private func lumaTerm(_ level: UInt8, _ gains: RowGains) -> Int16 {
+  product((Int16(level) &- gains.zero) &<< 7, gains.luma) &+ 17
+}
+
 @inline(never)
-private func spread(_ halves: [Int16], into terms: inout [Int16]) {
+private func splitLuma(
+  _ row: Span<UInt8>, _ gains: RowGains, _ left: inout [Int16], _ right: inout [Int16]
+) {
+  let pairs = row.count / 2
+  var lefts = left.mutableSpan
+  var rights = right.mutableSpan
+  precondition(lefts.count == (row.count + 1) / 2 && rights.count == lefts.count)
+  for k in 0..<pairs {
+    unsafe lefts[unchecked: k] = lumaTerm(row[unchecked: 2 &* k], gains)
+    unsafe rights[unchecked: k] = lumaTerm(row[unchecked: 2 &* k &+ 1], gains)
+  }
+  if pairs < lefts.count {
+    lefts[pairs] = lumaTerm(row[2 * pairs], gains)
+    rights[pairs] = lefts[pairs]
+  }
+}
+
+@inline(__always)
+private func level(_ sum: Int16) -> UInt8 {
+  UInt8(truncatingIfNeeded: min(max(sum &>> 5, 0), 255))
+}
+
+/// A channel of a row whose chroma lies beside the left one of two pixels.
+@inline(never)
+private func addFromLeft(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout [UInt8]) {
   let count = halves.count - 2
   let (own, next) = (
     halves.span.extracting(1..<count + 1), halves.span.extracting(2..<count + 2)
   )
-  var target = terms.mutableSpan
-  precondition(target.count == 2 * count)
+  let (left, right) = (luma.left.span, luma.right.span)
+  var target = bytes.mutableSpan
+  precondition(target.count == 2 * count && left.count == count && right.count == count)
   for k in 0..<count {
     let (a, b) = unsafe (own[unchecked: k], next[unchecked: k])
-    unsafe target[unchecked: 2 &* k] = a
-    unsafe target[unchecked: 2 &* k &+ 1] = (a &+ b &+ 1) &>> 1
+    unsafe target[unchecked: 2 &* k] = level(left[unchecked: k] &+ a)
+    unsafe target[unchecked: 2 &* k &+ 1] = level(right[unchecked: k] &+ (a &+ b &+ 1) &>> 1)
   }
 }
 
-/// Chroma in the middle of two pixels, at both.
+/// A channel of a row whose chroma lies in the middle of two pixels.
 @inline(never)
-private func spreadFromMiddle(_ halves: [Int16], into terms: inout [Int16]) {
+private func addFromMiddle(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout [UInt8]) {
   let count = halves.count - 2
   let (before, own, next) = (
     halves.span.extracting(0..<count), halves.span.extracting(1..<count + 1),
     halves.span.extracting(2..<count + 2)
   )
-  var target = terms.mutableSpan
-  precondition(target.count == 2 * count)
+  let (left, right) = (luma.left.span, luma.right.span)
+  var target = bytes.mutableSpan
+  precondition(target.count == 2 * count && left.count == count && right.count == count)
   for k in 0..<count {
     let (a, b, c) = unsafe (before[unchecked: k], own[unchecked: k], next[unchecked: k])
-    unsafe target[unchecked: 2 &* k] = b &+ (a &- b &+ 2) &>> 2
-    unsafe target[unchecked: 2 &* k &+ 1] = b &+ (c &- b &+ 2) &>> 2
+    unsafe target[unchecked: 2 &* k] = level(left[unchecked: k] &+ b &+ (a &- b &+ 2) &>> 2)
+    unsafe target[unchecked: 2 &* k &+ 1] = level(right[unchecked: k] &+ b &+ (c &- b &+ 2) &>> 2)
   }
-}
-
-/// A channel of a row. 17 rounds the sum, and makes up for the two products, which are cut off.
-@inline(never)
-private func add(
-  _ luma: Span<UInt8>, _ terms: [Int16], _ gains: RowGains, into bytes: inout [UInt8]
-) {
-  let terms = terms.span
-  var target = bytes.mutableSpan
-  precondition(luma.count == target.count && terms.count == target.count)
-  for x in 0..<target.count {
-    let level = product((Int16(luma[x]) &- gains.zero) &<< 7, gains.luma) &+ 17 &+ terms[x]
-    target[x] = UInt8(truncatingIfNeeded: min(max(level &>> 5, 0), 255))
-  }
-}
-
-/// Fills `luma` with a row, and with its last pixel once more where there is room.
-@inline(never)
-private func repeatLast(_ row: Span<UInt8>, into luma: inout [UInt8]) {
-  var target = luma.mutableSpan
-  precondition(row.count > 0 && row.count <= target.count)
-  for x in 0..<row.count { target[x] = row[x] }
-  for x in row.count..<target.count { target[x] = row[row.count - 1] }
 }
 
 /// Three rows, as far as `target` has room for pixels.
