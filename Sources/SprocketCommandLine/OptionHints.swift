@@ -1,6 +1,6 @@
 internal import Sprocket
 
-/// Translates options: from other programs to Sprocket, and from `run` to `export`.
+/// Translates options of other programs to those of Sprocket.
 enum OptionHints {
   /// Adds to the parser's error about an unknown option the Sprocket option that has the same effect, if the
   /// unknown option is known from another program.
@@ -44,30 +44,4 @@ enum OptionHints {
     "crop": "--stage crop:pixels=0/0/640/480", "audio": "--microphone", "mic": "--microphone",
     "acodec": "--audio-codec", "c:a": "--audio-codec",
   ]) { $1 }
-
-  /// An error of `run`, with the options of `export` in place of those of `run`.
-  static func inExport(_ error: RunError) -> (sentence: String, options: [String]) {
-    var (text, remedies) = (error.description, error.remedies)
-    for (stage, option) in [
-      ("the stage resize: size=", "--scale "), ("the stage crop: aspect=", "--aspect "),
-      ("the stage crop: pixels=", "--crop "), ("the stage rotate: turn=", "--rotate "),
-    ]
-    where text.hasPrefix(stage) && CommandLine.arguments.contains(String(option.dropLast())) {
-      text = option + text.dropFirst(stage.count)
-      remedies.removeAll { $0 == .stage }
-    }
-    var options: [String] = []
-    for remedy in remedies {
-      let option: String? =
-        switch remedy {
-        case .audioCodec, .audioRate, .audioChannels, .microphone: "audio"
-        case .duration: "to"
-        case .size: "scale"
-        case .source, .sourceSetting, .sink, .movie: nil
-        default: remedy.rawValue
-        }
-      if let option, !options.contains(option) { options.append(option) }
-    }
-    return (text, options)
-  }
 }

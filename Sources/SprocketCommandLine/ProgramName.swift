@@ -12,11 +12,5 @@ let programName: String = {
 
 extension RunError {
   /// The sentence, and the options that it is about.
-  var told: String {
-    let isExport = CommandLine.arguments.dropFirst().first == "export"
-    let (sentence, options) =
-      isExport ? OptionHints.inExport(self) : (description, remedies.map(\.rawValue))
-    if options.isEmpty { return sentence }
-    return "\(sentence) (\(options.map { "--\($0)" }.joined(separator: ", ")))"
-  }
+  var told: String { OptionNames.sentence(self, CommandLine.arguments.dropFirst()) }
 }

@@ -228,8 +228,15 @@ struct SinkChoice: Sendable {
         argument: argument, values: values,
         request: kind.name == MovieSink.kind.name ? requests.movie : requests.other)
     } catch {
-      let own = Remedy(rawValue: String(option.dropFirst(2))) ?? .sink
-      throw RunError(error.code, error.description, error.remedies.map { $0 == .sink ? own : $0 })
+      // An output that was given with --sink, or another option than that of its kind's name.
+      let word = option.dropFirst(2).prefix { $0 != " " }
+      let given = word == "sink" ? SettingPath.sink : SettingPath("outputs", String(word))
+      throw RunError(
+        error.code, error.description,
+        error.settings.map { path in
+          let isOwn = path.steps.starts(with: ["outputs", kind.name]) || path == .sink
+          return isOwn && (word != kind.name || path == .sink) ? given : path
+        })
     }
   }
 

@@ -33,7 +33,7 @@ extension RunCommand {
               + " \(entry.counts.sum) accounted for; please report this"))
       }
       errors += result.summary.errors.map {
-        RunError($0.code, run.named($0.description), $0.remedies)
+        RunError($0.code, run.named($0.description), $0.settings)
       }
     }
     errors += others
@@ -42,7 +42,7 @@ extension RunCommand {
       return
     }
     for error in errors.dropFirst() { tellError(error.told) }
-    throw RunError(.failed, first.description, first.remedies)
+    throw RunError(.failed, first.description, first.settings)
   }
 
   /// Errors for files of pictures that were to be made and were not, since no frame came to them. What is

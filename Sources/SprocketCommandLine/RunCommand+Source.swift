@@ -68,7 +68,7 @@ extension RunCommand {
       let wishes = names.map { (name: $0, text: values[$0] ?? "") }
       if let note = try engine.write(controls: wishes).note { voice.tell(notice: note) }
     } catch {
-      throw RunError(error.code, "--control: \(error.description)", error.remedies)
+      throw RunError(error.code, "--control: \(error.description)", error.settings)
     }
   }
 }

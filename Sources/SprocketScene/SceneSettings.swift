@@ -206,7 +206,7 @@ extension SceneSettings {
     }
     guard phase <= .seconds(1), genlock || phase == .zero else {
       throw RunError(
-        .usage, "phase is for genlock=true, and is 1s at most", change: .sourceSetting)
+        .usage, "phase is for genlock=true, and is 1s at most", change: .source("phase"))
     }
     let most = Self.cacheLimit / worstBytes
     guard cached <= most else {
@@ -214,7 +214,7 @@ extension SceneSettings {
         .usage,
         "cached=\(cached) frames of \(width)x\(height) could take more than 2 GB; "
           + (most > 0 ? "give cached=\(most) or less, or" : "draw each with cached=0, or")
-          + " choose a smaller size", change: .size, .sourceSetting)
+          + " choose a smaller size", change: .size, .source("cached"))
     }
     try checkThatCachedFramesShowAll()
   }

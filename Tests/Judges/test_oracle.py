@@ -1,7 +1,8 @@
-"""What the command line makes of some two hundred requests: refusals, digests, summaries and files.
+"""What the command line makes of some three hundred requests: refusals, digests, summaries and files.
 
-`oracle.jsonl` has a request per line and what became of it. A change of the plumbing changes none of them; one
-that is better is recorded anew, and its difference is read: `SPROCKET_ORACLE=write`, with this test alone.
+`oracle.jsonl` has a request per line and what became of it. A change of the plumbing changes none of them.
+One that is better is recorded anew, and its difference is read: `SPROCKET_ORACLE=write`, with this test
+alone.
 """
 import json
 import os

@@ -67,6 +67,6 @@ private struct AsGrey: Stage {
       ) { GreyUnpacker() }
     }
     expectEqual(error?.description.contains("GREY frames have one"), true)
-    expectEqual(error?.remedies, [.stage])
+    expectEqual(error?.settings, [.stage])
   }
 }

@@ -58,7 +58,7 @@ import Testing
         options: RunOptions(workers: 1, memoryLimit: 1 << 20, traceLimit: 1 << 15)
       ) { GreyUnpacker() }
     }
-    expectEqual(error?.remedies.contains(.memory), true)
+    expectEqual(error?.settings.contains(.memory), true)
   }
 
   @Test func producingEndsWithTheLastFrameAndDrainingComesAfter() throws {
@@ -91,7 +91,7 @@ import Testing
     expectEqual(error?.code, .failed)
     expectEqual(error?.description.contains("524288x4"), true)
     expectEqual(error?.description.contains("1024 kB are allowed"), true)
-    expectEqual(error?.remedies.contains(.memory), true)
+    expectEqual(error?.settings.contains(.memory), true)
     expectTrue(source.isClosed)
   }
 

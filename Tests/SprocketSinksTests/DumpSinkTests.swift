@@ -224,7 +224,7 @@ import Testing
     let other = DumpSink(path: scratch.path("a.mcap"))
     var setup = SinkSetup.test(Self.raw)
     let error = #expect(throws: RunError.self) { try other.configure(&setup) }
-    expectTrue(error?.code == .usage && error?.remedies == [.overwrite])
+    expectTrue(error?.code == .usage && error?.settings == [.overwrite])
   }
 
   @Test func nothingComesBehindItsEnd() throws {

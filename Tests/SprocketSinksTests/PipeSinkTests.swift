@@ -151,7 +151,7 @@ import Testing
     var setup = SinkSetup.test(Self.format(.yuv440p, 4, 4))
     let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
     expectEqual(error?.code, .usage)
-    expectEqual(error?.remedies.contains(.pipe), true)
+    expectEqual(error?.settings.contains(.pipe), true)
   }
 
   @Test func refusesBayer() throws {
@@ -160,7 +160,7 @@ import Testing
       var setup = SinkSetup.test(Self.format(.bayerRGGB, 4, 4))
       let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
       expectEqual(error?.code, .usage)
-      expectEqual(error?.remedies.contains(.format), true)
+      expectEqual(error?.settings.contains(.format), true)
     }
   }
 

@@ -59,7 +59,7 @@ import Testing
     try Data("old".utf8).write(to: scratch.url.appendingPathComponent("r.jsonl"))
     let error = failure(scratch.path("r.jsonl"))
     expectEqual(error?.code, .usage)
-    expectEqual(error?.remedies, [.overwrite])
+    expectEqual(error?.settings, [.overwrite])
     try expectEqual(scratch.text("r.jsonl"), "old")
     expectNil(failure(scratch.path("r.jsonl"), overwrite: true))
     try expectEqual(scratch.text("r.jsonl"), "")

@@ -137,7 +137,7 @@ struct Offered: MicrophoneOffer {
       }
     }
     for words in says { expectEqual(error?.description.contains(words), true) }
-    expectTrue(error?.code == .usage && error?.remedies == [.microphone])
+    expectTrue(error?.code == .usage && error?.settings == [.microphone])
   }
 
   @Test func aDeviceWithoutKnownFormatsIsRefused() {

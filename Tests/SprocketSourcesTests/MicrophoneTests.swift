@@ -172,7 +172,7 @@ import Testing
     let error = #expect(throws: RunError.self) {
       try MicrophoneName(devices: [], names: []).resolve("")
     }
-    expectEqual(error?.remedies, [.microphone])
+    expectEqual(error?.settings, [.microphone])
   }
 
   @Test func aCardThatMayNotBeUsedIsNotSaidToBeMissing() {
@@ -210,7 +210,7 @@ import Testing
   @Test func aMicrophoneThatIsNotThereIsRefusedInOneSentence() {
     let source = MicrophoneSource(name: "hw:CARD=NoSuchCard")
     let error = #expect(throws: RunError.self) { try source.open() }
-    expectTrue(error?.code == .usage && error?.remedies == [.microphone])
+    expectTrue(error?.code == .usage && error?.settings == [.microphone])
     expectEqual(error?.description.contains("NoSuchCard"), true)
   }
 

@@ -177,7 +177,7 @@ extension TestFrame {
     let frame = TestFrame(.bayerRGGB, width: width, height: height, .random)
     let error = #expect(throws: StageError.self) { try StageUnderTest(Debayer(), for: frame) }
     expectEqual(error?.description.contains("2x2 pixels or more"), true)
-    expectEqual(error?.remedies, [.size])
+    expectEqual(error?.settings, [.size])
   }
 
   @Test func refusesWhatIsNoMosaic() {
@@ -220,6 +220,6 @@ extension TestFrame {
       try TestRun(of: TestCamera([.picture(mosaic)]), through: [StageChoice(LumaSum.plugin)])
     }
     expectEqual(error?.description.contains("put the stage debayer"), true)
-    expectEqual(error?.remedies, [.stage, .format])
+    expectEqual(error?.settings, [.stage, .format])
   }
 }

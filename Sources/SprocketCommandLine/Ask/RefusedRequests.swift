@@ -24,7 +24,7 @@ final class RefusedRequests: Sendable {
         guard kind.count > 1 else { return kind.first }
         return RunError(
           kind.first.code, "\(kind.first.description) (and \(kind.count - 1) more of this kind)",
-          kind.first.remedies)
+          kind.first.settings)
       }
     }
   }

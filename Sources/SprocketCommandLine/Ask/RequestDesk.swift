@@ -145,7 +145,7 @@ struct ChangedMicrophones {
     return RunError(
       error.code,
       "\(error.description); \(failed.map(\.name).joined(separator: ", ")) could not be set back",
-      error.remedies)
+      error.settings)
   }
 }
 

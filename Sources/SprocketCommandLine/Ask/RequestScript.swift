@@ -145,7 +145,7 @@ final class RequestScript: Sendable {
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
 
   private static func named(_ error: RunError, _ path: String, _ line: Int) -> RunError {
-    RunError(error.code, "--script \(path), line \(line): \(error.description)", error.remedies)
+    RunError(error.code, "--script \(path), line \(line): \(error.description)", error.settings)
   }
 
   private static func ask(

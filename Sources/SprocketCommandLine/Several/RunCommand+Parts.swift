@@ -13,7 +13,7 @@ struct RunPart {
       return try body()
     } catch {
       if parts.count == 1 { throw error }
-      throw RunError(error.code, "\(label): \(error.description)", error.remedies)
+      throw RunError(error.code, "\(label): \(error.description)", error.settings)
     }
   }
 }

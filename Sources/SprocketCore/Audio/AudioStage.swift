@@ -107,7 +107,8 @@ public struct AudioChoice: Sendable {
     do throws(SettingError) {
       return try plugin.makeStage(values)
     } catch {
-      throw RunError(.usage, "the audio stage \(plugin.name): \(error)", change: .audioStage)
+      throw RunError(
+        refused: error, at: .audioStage, of: "the audio stage \(plugin.name)")
     }
   }
 }

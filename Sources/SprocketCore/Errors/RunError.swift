@@ -14,44 +14,35 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// One sentence: what is wrong, and what can be done.
   public let description: String
-  /// What to change, for those who write down a run as options.
-  public let remedies: [Remedy]
+  /// What to change.
+  public let settings: [SettingPath]
+  /// The value that is not allowed, if that is the error.
+  public let refused: RefusedValue?
   /// Why a device could not be opened, if that is the error.
   public let device: DeviceRefusal?
 
-  public init(_ code: Code, _ description: String, change remedies: Remedy...) {
-    self.init(code, description, remedies)
+  public init(_ code: Code, _ description: String, change settings: SettingPath...) {
+    self.init(code, description, settings)
   }
 
-  /// `remedies` are those of the error that this one tells of.
+  /// `settings` are those of the error that this one tells of.
   public init(
-    _ code: Code, _ description: String, _ remedies: [Remedy], device: DeviceRefusal? = nil
+    _ code: Code, _ description: String, _ settings: [SettingPath], device: DeviceRefusal? = nil
   ) {
+    (self.code, self.description, self.settings) = (code, description, settings)
     self.device = device
-    self.code = code
-    self.description = description
-    self.remedies = remedies
+    refused = nil
+  }
+
+  /// A setting of `owner`, such as "the stage focus", does not take a value.
+  public init(refused error: SettingError, at path: SettingPath, of owner: String) {
+    (code, description, settings) = (.usage, "\(owner): \(error)", [path])
+    device = nil
+    refused = RefusedValue(path: path, error: error)
   }
 }
 
 /// Why a device cannot be opened.
 public enum DeviceRefusal: Sendable, Hashable {
   case notFound, notPermitted, inUse
-}
-
-/// A part of a request; the command line has an option of the same name.
-public enum Remedy: String, Sendable {
-  case source
-  case sourceSetting = "source-set"
-  case sink
-  case format, size, rate, duration
-  case stage, workers, memory, overwrite
-  case microphone
-  case audioStage = "audio-stage"
-  case audioRate = "audio-rate"
-  case audioChannels = "audio-channels"
-  case audioCodec = "audio-codec"
-  case codec
-  /// The sinks that have an option of their own.
-  case movie, stills, dump, reports, checksum, checksums, pipe, share, virtual
 }

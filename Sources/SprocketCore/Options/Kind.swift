@@ -31,7 +31,8 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
           if let value = values[setting.name] { try setting.apply(value, to: &chosen) }
         }
       } catch {
-        throw RunError(.usage, "the \(Request.noun) \(name): \(error)", change: Request.settings)
+        throw RunError(
+          refused: error, at: Request.path(name, error.name), of: "the \(Request.noun) \(name)")
       }
       return try make(argument, chosen, request)
     }
@@ -51,7 +52,7 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
     if let argument, given.isEmpty, !isArgumentOptional {
       throw RunError(
         .usage, "the \(Request.noun) \(name) needs more: give \(name):\(argument)",
-        change: Request.remedy)
+        change: Request.path(name, nil))
     }
     if argument == nil, !given.isEmpty {
       if let equals = given.firstIndex(of: "="),
@@ -60,18 +61,18 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
         throw RunError(
           .usage,
           "the \(Request.noun) \(name) takes nothing behind a colon: give \(given) as a setting",
-          change: Request.settings)
+          change: Request.path(name, String(given[..<equals])))
       }
       throw RunError(
         .usage, "the \(Request.noun) \(name) takes nothing behind a colon: leave out \(given)",
-        change: Request.remedy)
+        change: Request.path(name, nil))
     }
     let known = settings.map(\.name)
     if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
       throw RunError(
         .usage,
         "the \(Request.noun) \(name) has no setting `\(unknown)`; "
-          + knownNames(known, near: unknown, "it has"), change: Request.settings)
+          + knownNames(known, near: unknown, "it has"), change: Request.path(name, unknown))
     }
     return try makeIt(given, values, request)
   }
@@ -92,7 +93,7 @@ extension KindSettings {
     do throws(SettingError) {
       for setting in Self.settings { try setting.apply(setting.read(from: self), to: &copy) }
     } catch {
-      throw RunError(.usage, "\(owner): \(error)", change: .sourceSetting)
+      throw RunError(refused: error, at: .source(error.name), of: owner)
     }
   }
 }
@@ -101,7 +102,6 @@ extension KindSettings {
 public protocol KindRequest: Sendable {
   init()
   static var noun: String { get }
-  /// The option that names one, and the one that its settings are given with.
-  static var remedy: Remedy { get }
-  static var settings: Remedy { get }
+  /// Where the kind of that name stands in the description of a run, or a setting of it.
+  static func path(_ kind: String, _ setting: String?) -> SettingPath
 }

@@ -4,8 +4,9 @@ public typealias SinkKind = Kind<any Sink, OutputRequest>
 /// What holds for every sink of a run.
 public struct OutputRequest: KindRequest {
   public static var noun: String { "sink" }
-  public static var remedy: Remedy { .sink }
-  public static var settings: Remedy { .sink }
+  public static func path(_ kind: String, _ setting: String?) -> SettingPath {
+    setting.map { SettingPath("outputs", kind, $0) } ?? SettingPath("outputs", kind)
+  }
 
   /// Files that exist may be replaced.
   public var overwrite = false

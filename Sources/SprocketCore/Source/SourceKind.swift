@@ -17,8 +17,9 @@ extension SourceSettings {
 /// What kind of frames the user wants; `nil` for what may be as the source likes.
 public struct FormatRequest: KindRequest {
   public static var noun: String { "source" }
-  public static var remedy: Remedy { .source }
-  public static var settings: Remedy { .sourceSetting }
+  public static func path(_ kind: String, _ setting: String?) -> SettingPath {
+    setting.map { SettingPath("source", $0) } ?? .source
+  }
 
   public var format: PixelFormat?
   public var size: (width: Int, height: Int)?

@@ -61,11 +61,11 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
 /// A stage cannot do what was asked of it; the text says what the user can do.
 public struct StageError: Error, Sendable, CustomStringConvertible {
   public let description: String
-  public let remedies: [Remedy]
+  public let settings: [SettingPath]
 
-  public init(_ description: String, change remedies: Remedy...) {
+  public init(_ description: String, change settings: SettingPath...) {
     self.description = description
-    self.remedies = remedies
+    self.settings = settings
   }
 }
 

@@ -36,7 +36,7 @@ final class AudioChain: @unchecked Sendable {
     do throws(StageError) {
       try stage.configure(setup)
     } catch {
-      throw RunError(.usage, "\(choice.plugin.name): \(error.description)", error.remedies)
+      throw RunError(.usage, "\(choice.plugin.name): \(error.description)", error.settings)
     }
   }
 

@@ -40,7 +40,8 @@ final class ChainStage {
       do throws(SettingError) {
         instances.append(StageInstance(try kind.make(values), order: kind.order))
       } catch {
-        throw RunError(.usage, "the stage \(plugin): \(error)", change: .stage)
+        throw RunError(
+          refused: error, at: SettingPath("stages", plugin, error.name), of: "the stage \(plugin)")
       }
     }
     self.instances = instances
@@ -75,7 +76,7 @@ final class ChainStage {
         do throws(StageError) {
           next = try instance.stage.configure(&setup)
         } catch {
-          throw RunError(.usage, "\(name) \(error)", error.remedies)
+          throw RunError(.usage, "\(name) \(error)", error.settings)
         }
         declared = Declaration(
           parts: setup.parts, writing: setup.writing, history: setup.history,

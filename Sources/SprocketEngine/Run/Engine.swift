@@ -232,7 +232,8 @@ public final class Engine: @unchecked Sendable {
         throw RunError(
           .usage,
           "the stage \(plugin.name) has no setting `\(key)`; "
-            + knownNames(known, near: key, "it has"), change: .stage)
+            + knownNames(known, near: key, "it has"),
+          change: SettingPath("stages", plugin.name, key))
       }
       guard !stages.contains(where: { $0.plugin == plugin.name }) else {
         throw RunError(

@@ -173,7 +173,7 @@ public final class VirtualSink: Sink {
     }
     guard let made, let found else {
       let error = VirtualFormats.refusal(path, made, format)
-      throw RunError(code, error.description, error.remedies)
+      throw RunError(code, error.description, error.settings)
     }
     packer = found.isEncoded ? nil : try FramePacker(found, of: format)
     pixels = found

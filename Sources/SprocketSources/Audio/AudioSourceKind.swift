@@ -7,8 +7,7 @@ public typealias AudioSourceKind = Kind<any AudioSource, AudioRequest>
 /// What holds for every audio source of a run.
 public struct AudioRequest: KindRequest {
   public static var noun: String { "microphone" }
-  public static var remedy: Remedy { .microphone }
-  public static var settings: Remedy { .microphone }
+  public static func path(_ kind: String, _ setting: String?) -> SettingPath { .microphone }
 
   /// Time and pace of the scene that is the run's source of pictures.
   public var scene: SceneTime?

@@ -71,7 +71,7 @@ struct CameraNegotiation {
       throw RunError(
         .usage,
         "\(name) offers only formats that Sprocket does not know (\(list(formats))); try "
-          + "conversion=on", change: .sourceSetting)
+          + "conversion=on", change: .source("conversion"))
     }
     guard let asked else { return known }
     let found = known.filter { $0.pixelFormat == asked }

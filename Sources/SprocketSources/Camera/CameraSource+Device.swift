@@ -28,7 +28,7 @@ extension CameraSource {
       guard error.code == .refused else { throw RunError(error, name: title) }
       throw RunError(
         .usage, "the driver of \(title) has no priorities; leave out the setting priority",
-        change: .sourceSetting)
+        change: .source("priority"))
     }
   }
 
@@ -47,7 +47,7 @@ extension CameraSource {
       throw RunError(
         .usage,
         "\(title) cannot choose a part of its sensor; leave out sensorcrop, or take the stage crop",
-        change: .sourceSetting)
+        change: .source("sensorcrop"))
     }
     guard area != .whole else { return usual }
     guard area.x >= bounds.x, area.y >= bounds.y,
@@ -57,7 +57,7 @@ extension CameraSource {
       throw RunError(
         .usage,
         "sensorcrop=\(area.settingText) is not on the sensor of \(title), which is "
-          + bounds.area.settingText, change: .sourceSetting)
+          + bounds.area.settingText, change: .source("sensorcrop"))
     }
     return V4L2Rectangle(x: area.x, y: area.y, width: area.width, height: area.height)
   }
@@ -81,7 +81,8 @@ extension CameraSource {
         throw RunError(
           .usage,
           "\(title) gives \(CameraSize(now.size).text) of sensorcrop=\(wanted.area.settingText), not "
-            + "\(CameraSize(format.size).text); ask for that size", change: .size, .sourceSetting)
+            + "\(CameraSize(format.size).text); ask for that size", change: .size,
+          .source("sensorcrop"))
       }
     }
     guard let made, made != wanted else { return }

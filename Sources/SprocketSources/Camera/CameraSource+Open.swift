@@ -49,7 +49,7 @@ extension CameraSource {
       throw RunError(
         .usage,
         "\(title) does not offer \(settings.fourcc); it offers "
-          + all.map(\.fourCC).joined(separator: ", "), change: .sourceSetting)
+          + all.map(\.fourCC).joined(separator: ", "), change: .source("fourcc"))
     }
     let negotiation = CameraNegotiation(name: title, formats: formats) { fourCC, size in
       CameraRates(self.device!.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
@@ -182,7 +182,7 @@ extension CameraSource {
         throw RunError(
           .usage,
           "\(title) does not export its buffers (\(error.reason)); leave `export=true` out",
-          change: .sourceSetting)
+          change: .source("export"))
       }
     }
     let count = device?.bufferCount ?? 0

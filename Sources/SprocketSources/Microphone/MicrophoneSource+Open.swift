@@ -148,7 +148,7 @@ extension RunError {
         .failed, "\(title) is in use by \(list); close that", [.microphone], device: .inUse)
     case .notFound, .refused:
       if let denied = known.denied {
-        self.init(denied.code, denied.description, denied.remedies, device: denied.device)
+        self.init(denied.code, denied.description, denied.settings, device: denied.device)
         return
       }
       let list = known.list

@@ -55,7 +55,8 @@ struct ReplayStreams {
         ? "\(path) is of one source, whose stream has no name; leave `stream=\(stream)` out"
         : (stream.isEmpty ? "" : "there is no stream `\(stream)`; ")
           + "\(path) \(kind) \(choice.joined(separator: ", ")); choose one of them, such as "
-          + "stream=\(nearestName(to: stream, among: choice) ?? choice[0])", change: .sourceSetting)
+          + "stream=\(nearestName(to: stream, among: choice) ?? choice[0])",
+      change: .source("stream"))
   }
 }
 
