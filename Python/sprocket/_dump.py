@@ -29,11 +29,11 @@ class _Contents(Closing):
         self.file = opened(path)
         self._is_closed = False
         self.reader: Any = None
-        # Of a dump of several sources, what stands before the topics of the one: its name and `/`.
+        # Begins all topics of the chosen source: its name and `/`, or nothing in a dump of one source.
         self.prefix = ""
-        # By epoch.
+        # Records of sessions, by epoch.
         self.sessions: Dict[int, Dict[str, Any]] = {}
-        # Pictures by number, for each way in which they were asked for.
+        # The pictures by number, for each way in which they were asked for.
         self._shown: Dict[str, Video] = {}
         self._lock = threading.Lock()
 
@@ -55,7 +55,7 @@ class _Contents(Closing):
                 self._shown[how] = Video(self.path, image=image, tensor=tensor, upright=False,
                                          stream=self.prefix[:-1] or None)
             shown = self._shown[how]
-        # Several have the same time where the clock of the source went back.
+        # The clock of a source may go back, so several frames may have this time.
         found = np.flatnonzero(shown.times == wanted.captured_ns)
         if not len(found):
             raise Error(f"{none}: its bytes are not in the file")
@@ -91,7 +91,7 @@ class DumpFrame:
     def __init__(self, contents: _Contents, fate: Dict[str, Any], source: Optional[Dict[str, Any]],
                  place: int) -> None:
         self._contents = contents
-        # Of the frames that came, how many are before it.
+        # Counts the frames before it that came.
         self._place = place
         self.source = source
         self.fate_record = fate
@@ -158,7 +158,7 @@ class Dump(Closing, Sequence[DumpFrame]):
         self._contents = _Contents(self.path)
         self._is_closed = False
         self.stream = stream
-        # By epoch.
+        # Records of sessions, by epoch.
         self.sessions = self._contents.sessions
         # What became of all frames for each sink; `None` where the run did not end.
         self.ledger: Optional[Dict[str, Any]] = None
@@ -211,7 +211,7 @@ class Dump(Closing, Sequence[DumpFrame]):
         self._contents.close()
 
     def __del__(self) -> None:
-        pass  # Frames that are left show their pictures: what they refer to closes itself.
+        pass  # Frames may outlive the dump and still show pictures; `_Contents` closes the file after them.
 
     def __len__(self) -> int:
         return len(self._frames)

@@ -100,7 +100,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def stage_arguments(stages: Union[str, Sequence[str]]) -> List[str]:
-    """Stages, or one, as the command line has them."""
+    """Returns the options of the command line for several stages, or for one."""
     arguments: List[str] = []
     for stage in [stages] if isinstance(stages, str) else stages:
         if not isinstance(stage, str):
@@ -187,7 +187,7 @@ class Child:
 
     @property
     def summary(self) -> Dict[str, Any]:
-        """What `--summary -` has printed; empty until the program has ended, and without a whole one."""
+        """The summary that was printed; empty before the program's end, or if it was cut off."""
         try:
             found: Dict[str, Any] = json.loads(self.output) if self.output.strip() else {}
         except ValueError:

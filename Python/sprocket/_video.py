@@ -170,7 +170,7 @@ class Video(Closing, _Numbered):
         self._start()
         if stages or any(isinstance(pixels, Mapping) and set(pixels) - {"layout", "size"}
                          for pixels in (tensor, image)):
-            # What does not suit the film's pictures is known when there is one.
+            # The first picture shows whether stages and settings suit the film.
             try:
                 self._known
             except DamagedFrame:

@@ -180,7 +180,7 @@ class Writer(Closing):
         if kind is None:
             self.close()
         else:
-            # What ended the block is raised.
+            # Python raises the error that ended the block, and not one of closing.
             self.__del__()
 
     def __del__(self) -> None:

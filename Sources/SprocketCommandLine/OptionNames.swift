@@ -1,8 +1,8 @@
 internal import Sprocket
 
-/// What the command line calls the settings that an error is about.
+/// Names the options of the settings that an error is about.
 enum OptionNames {
-  /// The sentence, and the options in brackets. `arguments` are those of the command, its name first.
+  /// Returns the sentence, and the options in brackets. `arguments` are those of the command, its name first.
   static func sentence(_ error: RunError, _ arguments: ArraySlice<String>) -> String {
     let isExport = arguments.first == "export"
     let name = { (path: SettingPath) in isExport ? export(path, arguments) : run(path) }
@@ -19,7 +19,7 @@ enum OptionNames {
     return "\(error.description) (\(options.map { "--\($0)" }.joined(separator: ", ")))"
   }
 
-  /// The option of `run` that gives a setting.
+  /// Returns the option of `run` that gives a setting.
   static func run(_ path: SettingPath) -> String? {
     let steps = path.steps
     let last = steps.count > 1 ? steps[steps.count - 1] : nil
@@ -46,7 +46,7 @@ enum OptionNames {
     }
   }
 
-  /// The option of `export` that gives a setting; `nil` if it has none.
+  /// Returns the option of `export` that gives a setting; `nil` if it has none.
   private static func export(_ path: SettingPath, _ arguments: ArraySlice<String>) -> String? {
     let own = [
       "stages.resize.size": "scale", "stages.crop.aspect": "aspect", "stages.crop.pixels": "crop",

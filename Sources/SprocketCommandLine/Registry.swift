@@ -228,7 +228,7 @@ struct SinkChoice: Sendable {
         argument: argument, values: values,
         request: kind.name == MovieSink.kind.name ? requests.movie : requests.other)
     } catch {
-      // An output that was given with --sink, or another option than that of its kind's name.
+      // The error names the option that was given: --sink, or --checksums for the kind `checksum`.
       let word = option.dropFirst(2).prefix { $0 != " " }
       let given = word == "sink" ? SettingPath.sink : SettingPath("outputs", String(word))
       throw RunError(

@@ -1,4 +1,4 @@
-"""What the command line makes of some three hundred requests: refusals, digests, summaries and files.
+"""Compares what the command line makes of 300 requests with a record: refusals, digests, summaries, files.
 
 `oracle.jsonl` has a request per line and what became of it. A change of the plumbing changes none of them.
 One that is better is recorded anew, and its difference is read: `SPROCKET_ORACLE=write`, with this test
@@ -36,7 +36,7 @@ TRACK_KEYS = ("kind", "codec", "width", "height", "packets", "rate", "channels",
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The requests run one after the other in folders of their own, beside their inputs."""
+    """Makes the files that requests read; each request runs in a folder of its own with links to them."""
     inputs = tmp_path_factory.mktemp("oracle")
     for request in INPUTS:
         sprocket(*shlex.split(request), cwd=inputs)
@@ -51,7 +51,7 @@ def stable(value):
 
 
 def facts(path):
-    """What is in a file that was made, as far as it is the same each time."""
+    """Describes a file that was made, by what is the same each time."""
     if path.suffix not in (".mov", ".mp4", ".mkv", ".mcap", ".wav", ".flac"):
         return {}
     found = json.loads(sprocket("inspect", path, "--json").stdout)[0]

@@ -53,7 +53,7 @@ MADE = {
     # Its first pictures refer to others that are not there.
     "headless.ts": ("hevcopen.mkv", ["-ss", "1.7", "-c", "copy"]),
 }
-# Dumps of the scene: whole, with damaged and missing frames, and of films.
+# Dumps of the scene, one of them with damaged and missing frames.
 DUMPS = {
     "jpeg.mcap": ["--source", "scene", "--format", "MJPG", "--size", SIZE, "--frames", "150"],
     "holes.mcap": ["--source", "scene", "--format", "YUYV", "--size", SIZE, "--frames", "200", "--source-set",
@@ -155,7 +155,7 @@ def test_a_dump_shows_pictures_of_its_numbers(film):
             np.testing.assert_array_equal(frame.image, same.image)
     with pytest.raises(package.Error, match="was closed"):
         dump.number(list(expected)[0]).decoded()
-    # In threads, and in two ways at once.
+    # Threads may ask in two ways at once.
     with package.Dump(path) as dump, ThreadPoolExecutor(4) as pool:
         wanted = list(expected)[::9] * 2
         shown = pool.map(lambda part: dump.number(part[1]).decoded(image=("rgb", "bgr")[part[0] % 2]).image,
@@ -164,7 +164,7 @@ def test_a_dump_shows_pictures_of_its_numbers(film):
             np.testing.assert_array_equal(image[..., ::-1 if place % 2 else 1], expected[number].image)
         children = [shown.pid for shown in dump._contents._shown.values()]
     assert len(children) == 2
-    # Its frames keep it open, and end its programs when they are dropped.
+    # Frames keep their dump open, and end its programs when they are dropped.
     frame = package.Dump(path).number(list(expected)[4])
     np.testing.assert_array_equal(frame.image, expected[frame.number].image)
     child = list(frame._contents._shown.values())[0]
@@ -367,7 +367,7 @@ def test_alpha_comes_on_request(tmp_path):
             assert frames.layout.channels == "rgba"
         with package.run(f"file:{files[name]}", image="bgr") as frames:
             np.testing.assert_array_equal(next(frames).image, expected[..., 2::-1], name)
-    # Of all depths, and gray, in one loop.
+    # One loop takes pictures of all depths, and gray.
     both = clear[..., [0, 3]]
     Image.fromarray(both, "LA").save(files["gray.png"])
     deep = clear.astype(np.uint16) * 257

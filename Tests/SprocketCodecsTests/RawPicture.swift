@@ -73,7 +73,7 @@ struct RawPicture {
     }
   }
 
-  /// Of a pixel of RGB in words, in the numbers of the conversion.
+  /// Returns red, blue and luma of a pixel of RGB in words, as 32-bit numbers like the conversion's.
   private func colors(_ x: Int, _ y: Int) -> (r: Float, b: Float, luma: Float) {
     guard case .rgbWords(let words) = format.layout else { return (0, 0, 0) }
     let parts = (0..<3).map { Float(Self.word(planes[0][y], words.perPixel * x + $0)) }

@@ -22,7 +22,7 @@ import Testing
     for (path, option) in cases {
       expectEqual(OptionNames.sentence(error(path), ["run"]), "no (--\(option))", "\(path)")
     }
-    // Each option once.
+    // An option is named once.
     let both = error(.codec, SettingPath("outputs", "movie", "crf"), .size)
     expectEqual(OptionNames.sentence(both, ["run"]), "no (--codec, --size)")
   }
@@ -34,12 +34,12 @@ import Testing
     expectEqual(
       OptionNames.sentence(refused, ["export", "--scale", "3"]),
       "--scale 3 is not allowed: give WxH (px)")
-    // Of a stage that was given by its name.
+    // The stage was given by its name.
     expectEqual(
       OptionNames.sentence(refused, ["export", "--stage", "resize:size=3"]),
       "the stage resize: size=3 is not allowed: give WxH (px) (--stage)")
     expectEqual(OptionNames.sentence(error(.audioCodec), ["export"]), "no (--audio)")
-    // It has no option for these.
+    // An export has no option for these.
     expectEqual(OptionNames.sentence(error(.workers, .source, .memory), ["export"]), "no")
   }
 }

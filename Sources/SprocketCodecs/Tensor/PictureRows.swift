@@ -58,8 +58,8 @@ struct PictureRows {
   }
 }
 
-/// What luma adds to each channel of a row, with 5 bits behind the point: at the left and at the right one of
-/// two pixels that share their chroma.
+/// Holds the part of each channel that luma gives, for a row, with 5 bits behind the point. Two pixels share
+/// their chroma: one array has the left pixels, the other the right ones.
 private struct RowOfLuma {
   private(set) var left: [Int16]
   private(set) var right: [Int16]
@@ -181,7 +181,8 @@ private func makeTerms(
   }
 }
 
-/// 17 rounds the sum with chroma, and makes up for the two products, which are cut off.
+/// Returns the part of a level that luma gives. 17 rounds the sum with chroma, and makes up for the two
+/// products, which are cut off.
 @inline(__always)
 private func lumaTerm(_ level: UInt8, _ gains: RowGains) -> Int16 {
   product((Int16(level) &- gains.zero) &<< 7, gains.luma) &+ 17
@@ -210,7 +211,7 @@ private func level(_ sum: Int16) -> UInt8 {
   UInt8(truncatingIfNeeded: min(max(sum &>> 5, 0), 255))
 }
 
-/// A channel of a row whose chroma lies beside the left one of two pixels.
+/// Makes a channel of a row whose chroma lies beside the left one of two pixels.
 @inline(never)
 private func addFromLeft(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout [UInt8]) {
   let count = halves.count - 2
@@ -227,7 +228,7 @@ private func addFromLeft(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout
   }
 }
 
-/// A channel of a row whose chroma lies in the middle of two pixels.
+/// Makes a channel of a row whose chroma lies in the middle of two pixels.
 @inline(never)
 private func addFromMiddle(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout [UInt8]) {
   let count = halves.count - 2

@@ -36,7 +36,7 @@ struct SourcePixels: Sendable {
     guard isClear || areWords == (element == .u16) else { return nil }
   }
 
-  /// Why pictures of the source cannot become `rgba`.
+  /// Returns the reason why pictures of the source cannot become `rgba`.
   static func whyNoAlpha(of source: FrameFormat?) -> String {
     guard let source else {
       return "stages that change or turn these pictures leave no alpha: take rgb, or leave them out"
@@ -89,7 +89,7 @@ struct SourceRows {
       case (true, false):
         let row = plane[row16: y]
         bytes.withElements(part) {
-          // The nearest of 1/257.
+          // Divides by 257, and rounds to the nearest.
           copy(row, into: &$0) { (level: UInt16) -> UInt8 in
             UInt8(truncatingIfNeeded: (UInt32(level) &* 255 &+ 32895) &>> 16)
           }
@@ -99,7 +99,7 @@ struct SourceRows {
     return true
   }
 
-  /// Copies a row. Each case names its places, so that the compiler makes lanes of each loop.
+  /// Copies a row. Each case has constants for places and step, so that the compiler vectorises its loop.
   @inline(__always)
   private func copy<From: FixedWidthInteger, To: FixedWidthInteger>(
     _ row: Span<From>, into target: inout MutableSpan<To>, _ convert: (From) -> To

@@ -18,7 +18,7 @@ public struct TensorPlan: Sendable {
   /// By how much the picture may be reduced while it is decoded.
   public let scale: LumaScale
   let regions: [PlacedRegion]
-  /// What the source delivered, where that is copied; `nil` where the tensor is made of the image.
+  /// The source's pixels, if they are copied; `nil` if the tensor is made of the image.
   let sourcePixels: SourcePixels?
 
   /// Most bytes of a frame's tensor, 1 GB. Larger: larger tensors, each in a slot of its own.

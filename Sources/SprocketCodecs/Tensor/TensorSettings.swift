@@ -6,8 +6,8 @@ public struct TensorSettings: KindSettings, Hashable {
   /// Pictures are interleaved bytes by default, tensors are planes of floating-point numbers from 0 to 1.
   public enum Layout: String, SettingValue, CaseIterable { case rgb, bgr, gray, rgba, tensor }
 
-  /// What is in each pixel. `rgba` takes pictures of files as they were delivered, and has full alpha where
-  /// they have none.
+  /// The numbers of each pixel. `rgba` takes pictures of files as they were delivered; those without alpha
+  /// are opaque.
   public enum Channels: String, SettingValue, CaseIterable { case rgb, bgr, gray, rgba }
 
   /// How numbers are stored, little endian.

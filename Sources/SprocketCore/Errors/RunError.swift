@@ -14,7 +14,7 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// One sentence: what is wrong, and what can be done.
   public let description: String
-  /// What to change.
+  /// The settings to change.
   public let settings: [SettingPath]
   /// The value that is not allowed, if that is the error.
   public let refused: RefusedValue?

@@ -1,5 +1,5 @@
-/// Where a setting stands in the description of a run: `source.size`, `stages.focus.window`,
-/// `outputs.movie.codec`. The command line, Python and files each have words of their own for it.
+/// Names a setting in the description of a run: `source.size`, `stages.focus.window`,
+/// `outputs.movie.codec`. The command line has an option for it.
 public struct SettingPath: Sendable, Hashable, CustomStringConvertible {
   public let steps: [String]
 

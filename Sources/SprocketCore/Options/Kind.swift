@@ -102,6 +102,6 @@ extension KindSettings {
 public protocol KindRequest: Sendable {
   init()
   static var noun: String { get }
-  /// Where the kind of that name stands in the description of a run, or a setting of it.
+  /// Returns the path of the kind of that name, or of a setting of it.
   static func path(_ kind: String, _ setting: String?) -> SettingPath
 }

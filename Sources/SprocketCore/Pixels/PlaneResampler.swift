@@ -109,7 +109,7 @@ private func repeatOne(
 ) {
   let (near, far, samples) = (periods.first.near, periods.first.far, periods.samples)
   let source = line.extracting((periods.starts.0 - origin)...)
-  // `line` holds as many: `makeRow` looks.
+  // `makeRow` has checked sizes; the smaller count keeps every access within its row.
   let count = min(samples.count, max(source.count - 2 + step, 0) / step)
   var part = target._mutatingExtracting(samples)
   for x in 0..<count {
@@ -127,7 +127,7 @@ private func repeatTwo(
   let ((a, b), (c, d), samples) = (periods.first, periods.second, periods.samples)
   let even = line.extracting((periods.starts.0 - origin)...)
   let odd = line.extracting((periods.starts.1 - origin)...)
-  // `line` holds as many: `makeRow` looks.
+  // `makeRow` has checked sizes; the smaller count keeps every access within its row.
   let count = min(samples.count / 2, max(min(even.count, odd.count) - 2 + step, 0) / step)
   var part = target._mutatingExtracting(samples)
   for x in 0..<count {

@@ -97,7 +97,7 @@ final class AskedNumbers {
     }
   }
 
-  /// There is no picture of the number that is due.
+  /// Answers that there is no picture of the number that is due.
   func end(_ place: UInt64, count: Int, while goesOn: () -> Bool) {
     answer(.beyond, place, UInt64(count), while: goesOn)
     forget()

@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketRecords
 
-// Frames by number, as another program asks for them (`asked`): those that came, in the order of the dump.
+// Plays frames by number, as another program asks for them (`asked`). Numbers count the frames that came.
 
 extension ReplaySource {
   /// Refuses settings that contradict requests by number.
@@ -30,7 +30,7 @@ extension ReplaySource {
     return true
   }
 
-  /// The frame that was asked for has been taken, or has no bytes.
+  /// Ends the work on the frame that was asked for, when it has been taken or has no bytes.
   func answerChosen(_ asked: AskedNumbers, isCorrupt: Bool) {
     if isCorrupt { asked.answer(.lost, sentCount, while: goesOn) }
     sentCount += 1
