@@ -209,8 +209,8 @@ public final class SceneSource: Source {
     guard isReal, lost * 10 >= all, lost > 0 else { return [] }
     return [
       "only \(record.told) of the scene's \(all) frames came: it is not drawn as fast as "
-        + "\(settings.rate.settingText) frames/s; give a smaller --size, a lower --rate, or "
-        + "--source-set cached=30, which draws 30 frames at the start and repeats them"
+        + "\(settings.rate.settingText) frames/s; give a smaller size, a lower rate, or "
+        + "cached=30, which draws 30 frames at the start and repeats them"
     ]
   }
 

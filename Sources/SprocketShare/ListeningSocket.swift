@@ -16,25 +16,25 @@ package final class ListeningSocket: Sendable {
   package let identity: SocketIdentity?
 
   /// Replaces a socket that an earlier run left behind; throws if a program listens on it, or if another
-  /// kind of file has that name. The name appears when clients can connect. `option` begins the sentences
+  /// kind of file has that name. The name appears when clients can connect. `owner` begins the sentences
   /// of errors. The corresponding C functions are `socket`, `bind`, `chmod`, `listen` and `link`.
-  package init(path: String, _ kind: Kind, option: String) throws(RunError) {
+  package init(path: String, _ kind: Kind, owner: String) throws(RunError) {
     let first = path + "~"
     guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),
       let firstAddress = SocketAddress(path: first)
     else {
       throw RunError(
         .usage,
-        "\(option): a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a shorter one"
+        "\(owner): a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a shorter one"
       )
     }
     // Without the lock, two programs that find one left-over socket would remove each other's new socket.
     let lock = FolderLock(of: path)
     defer { extendLifetime(lock) }
-    try Self.removeLeftOver(path, address, kind, option)
-    try Self.removeLeftOver(first, firstAddress, kind, option)
+    try Self.removeLeftOver(path, address, kind, owner)
+    try Self.removeLeftOver(first, firstAddress, kind, owner)
     let descriptor = Self.makeSocket(kind)
-    guard descriptor >= 0 else { throw Self.failure(path, errno, option) }
+    guard descriptor >= 0 else { throw Self.failure(path, errno, owner) }
     let isBound = unsafe firstAddress.withPointer { unsafe bind(descriptor, $0, $1) } == 0
     let isMade =
       unsafe isBound && chmod(first, 0o600) == 0 && listen(descriptor, 64) == 0
@@ -43,7 +43,7 @@ package final class ListeningSocket: Sendable {
     if isBound { _ = unsafe unlink(first) }
     guard isMade else {
       close(descriptor)
-      throw Self.failure(path, code, option)
+      throw Self.failure(path, code, owner)
     }
     self.descriptor = descriptor
     self.path = path
@@ -66,27 +66,27 @@ package final class ListeningSocket: Sendable {
   }
 
   private static func removeLeftOver(
-    _ path: String, _ address: SocketAddress, _ kind: Kind, _ option: String
+    _ path: String, _ address: SocketAddress, _ kind: Kind, _ owner: String
   ) throws(RunError) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else {
       throw RunError(
-        .usage, "\(option): \(path) is there and no socket; choose another name, or remove it")
+        .usage, "\(owner): \(path) is there and no socket; choose another name, or remove it")
     }
     let probe = makeSocket(kind)
-    guard probe >= 0 else { throw failure(path, errno, option) }
+    guard probe >= 0 else { throw failure(path, errno, owner) }
     defer { close(probe) }
     let result = unsafe address.withPointer { unsafe connect(probe, $0, $1) }
     guard result != 0, errno == ECONNREFUSED else {
-      throw RunError(.usage, "\(option): another program listens on \(path); choose another name")
+      throw RunError(.usage, "\(owner): another program listens on \(path); choose another name")
     }
     _ = unsafe unlink(path)
   }
 
-  private static func failure(_ path: String, _ code: Int32, _ option: String) -> RunError {
+  private static func failure(_ path: String, _ code: Int32, _ owner: String) -> RunError {
     let reason = RunError.text(code)
-    return RunError(.failed, "\(option): cannot make \(path): \(reason); choose another name")
+    return RunError(.failed, "\(owner): cannot make \(path): \(reason); choose another name")
   }
 }
 

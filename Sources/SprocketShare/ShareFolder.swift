@@ -18,7 +18,7 @@ package enum ShareFolder {
     guard isPlain, !name.hasPrefix("."), 1...longestName ~= name.utf8.count else {
       throw RunError(
         .usage,
-        "--share \(name): a name has 1 to \(longestName) letters, digits, dots, - and _; or give a path"
+        "share \(name): a name has 1 to \(longestName) letters, digits, dots, - and _; or give a path"
       )
     }
     let session = unsafe getenv("XDG_RUNTIME_DIR").map { unsafe String(cString: $0) }
@@ -32,7 +32,7 @@ package enum ShareFolder {
     }
     throw RunError(
       .failed,
-      "--share: there is no folder for sockets that belongs to this user alone; set XDG_RUNTIME_DIR, or "
+      "share: there is no folder for sockets that belongs to this user alone; set XDG_RUNTIME_DIR, or "
         + "give a path")
   }
 }

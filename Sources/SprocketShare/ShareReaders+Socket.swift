@@ -11,7 +11,7 @@ extension ShareReaders {
     guard result == 0, kind == Int32(SOCK_SEQPACKET.rawValue) else {
       throw RunError(
         .usage,
-        "--share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the "
+        "share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the "
           + "name of a share"
       )
     }

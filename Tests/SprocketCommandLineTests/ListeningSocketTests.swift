@@ -17,7 +17,7 @@ import Testing
       let works = try (0..<8).map { _ in
         try BackgroundWork("socket") {
           do throws(RunError) {
-            let socket = try ListeningSocket(path: path, .stream, option: "--control-socket")
+            let socket = try ListeningSocket(path: path, .stream, owner: "--control-socket")
             made.withLock { $0.append(socket) }
           } catch {
             refusals.withLock { $0.append(error.description) }

@@ -29,7 +29,7 @@ import Testing
     Layout(ffmpeg: "bgr24", format: .bgr24, file: "a.nut"),
     Layout(ffmpeg: "bgr24", format: .bgr24, file: "a.avi"),
     Layout(ffmpeg: "bgr0", format: .bgr32, file: "a.nut"),
-    Layout(ffmpeg: "bgra", format: .bgr32, file: "a.avi"),
+    Layout(ffmpeg: "bgra", format: .bgra32, file: "a.avi"),
     Layout(ffmpeg: "0rgb", format: .rgb32, file: "a.nut"),
     Layout(ffmpeg: "gray10le", format: .y10, file: "a.nut"),
     Layout(ffmpeg: "gray16le", format: .y16, file: "a.nut"),
@@ -78,8 +78,11 @@ import Testing
     expectAtMost((zip(found, expected).map { abs(Int($0) - Int($1)) }.max() ?? 255), 1)
   }
 
-  @Test(arguments: ["rgb565le", "gbrp", "pal8", "rgba"])
-  func otherColoursBecomeRedGreenAndBlue(from: String) throws {
+  @Test(arguments: [
+    ("rgb565le", PixelFormat.rgb24), ("gbrp", .rgb24), ("pal8", .rgba32), ("rgba", .rgba32),
+    ("gbrap", .rgba32), ("ya8", .rgba32),
+  ])
+  func otherColoursBecomeRedGreenAndBlue(from: String, to: PixelFormat) throws {
     let clips = try Scratch()
     _ = try Tool.run(
       "ffmpeg",
@@ -88,15 +91,16 @@ import Testing
         "-c:v", "rawvideo", "-pix_fmt", from, clips.path("a.nut"),
       ])
     let decoded = try Decoded(clips.path("a.nut"))
-    expectEqual(decoded.formats, [.rgb24])
+    expectEqual(decoded.formats, [to])
     let color = try #require(decoded.colors.first)
     expectEqual(color.range, .full)
     expectEqual(color.matrix, .bt601)
     let frame = try #require(decoded.frames.first)
     // The palette that FFmpeg makes has no white.
     let white: [UInt8] = from == "pal8" ? [252, 252, 255] : [255, 255, 255]
-    expectEqual(Array(frame[30..<33]), white)
-    expectEqual(Array(frame[189..<192]), [0, 0, 0])
+    let step = to == .rgb24 ? 3 : 4
+    expectEqual(Array(frame[10 * step..<10 * step + 3]), white)
+    expectEqual(Array(frame[63 * step..<63 * step + 3]), [0, 0, 0])
   }
 
   @Test(arguments: [0, 1, 4]) func decodesPredictedFramesInOrder(threadCount: Int) throws {

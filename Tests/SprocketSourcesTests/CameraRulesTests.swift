@@ -94,7 +94,7 @@ import Testing
     expectEqual(
       note("exposure_dynamic_framerate"),
       "x gives 15 frames/s of 30: in dim light it exposes for "
-        + "longer; --control exposure_dynamic_framerate=0 keeps the rate")
+        + "longer; the control exposure_dynamic_framerate=0 keeps the rate")
     expectEqual(note(nil)?.hasSuffix("set a shorter exposure"), true)
   }
 

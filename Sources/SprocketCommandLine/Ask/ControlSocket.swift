@@ -47,7 +47,7 @@ final class ControlSocket: Sendable {
 
   /// Makes the socket.
   init(path: String, _ desk: RequestDesk) throws(RunError) {
-    socket = try ListeningSocket(path: path, .stream, option: "--control-socket")
+    socket = try ListeningSocket(path: path, .stream, owner: "--control-socket")
     self.path = path
     answerer = RequestAnswerer(desk, socket: path)
   }

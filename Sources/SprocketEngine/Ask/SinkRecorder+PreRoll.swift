@@ -50,7 +50,7 @@ extension SinkRecorder {
     if history.wasShortened, late > history.duration / 10 {
       shared.note(
         "\(recorder.name): the pre-roll of recording \(job.record.id) was shorter than asked, for want of "
-          + "memory; give it more (--pre-roll-memory)")
+          + "memory; give the pre-roll more")
     }
     history.wasShortened = false
   }

@@ -49,9 +49,9 @@ extension ShareSink {
     guard let descriptor = Int32(name.dropFirst(3)), descriptor > 2 else {
       throw RunError(
         .usage,
-        "--share \(name): give the number of a socket that this program was started with, as fd:3")
+        "share \(name): give the number of a socket that this program was started with, as fd:3")
     }
-    let given = try GivenDescriptors.take(descriptor, "--share \(name)")
+    let given = try GivenDescriptors.take(descriptor, "share \(name)")
     // This check comes first, so that the error names the number that was given.
     try ShareReaders.requireSocket(descriptor)
     return try ShareSink(given, settings)

@@ -38,7 +38,7 @@ public final class ShareSink: Sink {
   public init(named name: String, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
     let path = try ShareFolder.path(of: name)
-    let listener = try ListeningSocket(path: path, .packets, option: "--share")
+    let listener = try ListeningSocket(path: path, .packets, owner: "share")
     readers = ShareReaders(listener, patience: settings.patience)
     given = nil
   }
@@ -204,7 +204,7 @@ public final class ShareSink: Sink {
       packer.packPadded(frame.view, into: &bytes) != nil
     }
     guard isPacked else {
-      throw RunError(.failed, "a frame could not be made into what --share asks for")
+      throw RunError(.failed, "a frame could not be made into what the share asks for")
     }
     header.record = frame.record
     header.sensorMap = frame.view.sensorMap
@@ -253,7 +253,7 @@ public final class ShareSink: Sink {
       guard monotonicNow() < end else {
         throw RunError(
           .failed,
-          "no reader of every frame connected to --share within \(settings.patience.settingText), and "
+          "no reader of every frame connected to the share within \(settings.patience.settingText), and "
             + "frames wait for one; start the reader, give patience more time, or give take=latest")
       }
       readers.wait(milliseconds: Self.tick)
@@ -279,5 +279,5 @@ public final class ShareSink: Sink {
     }
   }
 
-  private var readerGone: RunError { RunError(.readerGone, "the reader of --share has gone") }
+  private var readerGone: RunError { RunError(.readerGone, "the reader of the share has gone") }
 }

@@ -85,7 +85,7 @@ public enum MovieCopy {
       output.abandonEmpty()
       throw RunError(
         .usage,
-        "\(path) has nothing at \(Duration.nanoseconds(from).settingText) or later; give an earlier --from"
+        "\(path) has nothing at \(Duration.nanoseconds(from).settingText) or later; begin earlier"
       )
     }
     guard copy.contents.tracks.contains(where: { $0.packets > 0 }) else {
@@ -95,7 +95,7 @@ public enum MovieCopy {
         copy.contents.failure.map { "\($0)" }
           ?? (copy.contents.hasTimes
             ? "\(path) has nothing that can be copied there; look at it with inspect"
-            : "\(path) has no times, by which its pictures could be copied; encode it: leave --copy out")
+            : "\(path) has no times, by which its pictures could be copied; encode it instead")
       )
     }
     try output.complete()

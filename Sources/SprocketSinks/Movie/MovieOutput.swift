@@ -91,9 +91,9 @@ final class MovieOutput: MuxerOutput {
       RunError(
         .failed,
         "\(file.name) cannot be a copy: pictures of stream \(stream) have no times, and decoding alone tells "
-          + "when they are shown; export them without --copy")
+          + "when they are shown; encode them instead")
     case .encoder(let error):
-      RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
+      RunError(.failed, "writing to \(file.name) failed: \(error); try the codec mjpeg")
     }
   }
 

@@ -19,7 +19,8 @@ public struct MovieSettings: KindSettings {
       Setting(
         "rate", \.rate, "constant frames per second: frames are doubled and left out, and counted"),
       Setting(
-        "reports", \.reports, "a track with a line of JSON per frame, as --reports writes them"),
+        "reports", \.reports,
+        "a track with a line of JSON per frame, as the output reports writes them"),
     ]
       + MovieCodec.settings.map { $0.within(\.codec) }
   }
@@ -31,8 +32,8 @@ extension MovieSink {
   ) { (path, settings, request) throws(RunError) in
     if settings.codec.isJPEG, let name = settings.codec.encoderSetting {
       throw RunError(
-        .usage, "movie: mjpeg has no \(name); set quality (--quality), or choose another codec",
-        change: .codec)
+        .usage, "movie: mjpeg has no \(name); set quality, or choose another codec",
+        change: .codec, SettingPath("outputs", "movie", "quality"))
     }
     return MovieSink(
       path: path, quality: settings.quality, codec: settings.codec, constantRate: settings.rate,
@@ -74,7 +75,7 @@ extension MovieSink {
     guard framesBehind > 0, let encoding else { return }
     let preset = encoding.preset.map { " (now \($0))" } ?? ""
     note(
-      "movie: the encoder was too slow for \(framesBehind) frames; give --codec a faster preset\(preset), or "
+      "movie: the encoder was too slow for \(framesBehind) frames; give it a faster preset\(preset), or "
         + "choose a smaller size or rate")
   }
 }

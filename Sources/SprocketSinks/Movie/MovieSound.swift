@@ -35,7 +35,7 @@ struct MovieSound {
         guard settings.bitRate == nil else {
           throw RunError(
             .usage,
-            "the sound of \(path) is PCM, which has no bit rate to choose; leave out --audio-bitrate, or "
+            "the sound of \(path) is PCM, which has no bit rate to choose; leave out the bit rate, or "
               + "choose aac", change: .audioCodec)
         }
         return container == .mkv ? try unplaced { $0.hasUsualSpeakers } : []

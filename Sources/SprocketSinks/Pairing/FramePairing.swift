@@ -90,7 +90,7 @@ public final class FramePairing: @unchecked Sendable {
     throw RunError(
       .usage,
       "the times of \(known.1) and \(sources[source]) are on different clocks, \(known.0) and "
-        + "\(clock): their frames cannot be paired; leave --pair out")
+        + "\(clock): their frames cannot be paired; leave pairing out")
   }
 
   func add(_ number: UInt64, time: Int64, source: Int) throws(RunError) {

@@ -173,7 +173,7 @@ extension ReportCondition.Operand {
       throw RunError(
         .usage,
         "no stage \(stage) of this run reports; "
-          + (known.isEmpty ? "add --stage \(stage)" : knownNames(known, near: stage)))
+          + (known.isEmpty ? "add the stage \(stage)" : knownNames(known, near: stage)))
     }
     guard let field = layout.fields.first(where: { $0.name == name }) else {
       throw RunError(

@@ -27,7 +27,7 @@ enum VirtualFormats {
     throw RunError(
       .usage,
       wanted == .mjpeg
-        ? "virtual: format=MJPG hands on the JPEGs of a camera; take them with --format MJPG and leave out "
+        ? "virtual: format=MJPG hands on the JPEGs of a camera; take MJPG of the camera and leave out "
           + "stages that change pictures, or choose another format"
         : "virtual: \(wanted.settingText) cannot be made of pictures of \(format.width)x\(format.height); "
           + "choose one of \(made.map(\.settingText).joined(separator: ", "))", change: .virtual)
@@ -66,7 +66,7 @@ enum VirtualFormats {
       "virtual: \(path) is set to \(made.fourCC.text) \(size) and cannot be set anew while programs have it "
         + "open, or its control keep_format is on; pictures are \(pictures): close those programs"
         + (isSame
-          ? ", or use another device" : ", or add --stage resize:size=\(size),mode=letterbox"),
+          ? ", or use another device" : ", or add the stage resize:size=\(size),mode=letterbox"),
       change: .virtual, .stage)
   }
 }

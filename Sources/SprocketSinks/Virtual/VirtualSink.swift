@@ -218,7 +218,7 @@ public final class VirtualSink: Sink {
     }
     if format.presentation.orientation != .upright {
       say(
-        "virtual: pictures are turned, which a camera has no word for; add --stage rotate")
+        "virtual: pictures are turned, which a camera has no word for; add the stage rotate")
     }
   }
 

@@ -56,7 +56,7 @@ struct CameraClock: Sendable {
     guard period > 0, Double(interval) > 1.25 * Double(period) else { return nil }
     let actual = (1e10 / Double(interval)).rounded() / 10
     let remedy =
-      priority.map { ": in dim light it exposes for longer; --control \($0)=0 keeps the rate" }
+      priority.map { ": in dim light it exposes for longer; the control \($0)=0 keeps the rate" }
       ?? ": light the scene, or set a shorter exposure"
     return "\(title) gives \(actual.settingText) frames/s of \(promised.text)" + remedy
   }

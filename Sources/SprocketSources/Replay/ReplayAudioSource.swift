@@ -85,7 +85,7 @@ public final class ReplayAudioSource: AudioSource {
 
   private func noSound(_ count: Int) -> String {
     count == 0
-      ? "\(path) has no sound to replay; record it with --microphone and --dump"
+      ? "\(path) has no sound to replay; record a dump with a microphone"
       : "\(path) has the sound of \(count) microphones, and none of number \(number); give 1 to \(count)"
   }
 

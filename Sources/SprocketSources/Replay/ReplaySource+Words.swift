@@ -24,7 +24,7 @@ extension ReplaySource {
     if reader?.microphoneCount(topics) ?? 0 > 0 {
       return RunError(
         .usage,
-        "\(path) has sound alone; play it with --source none --microphone replay:\(path)",
+        "\(path) has sound alone; play it with the source none and the microphone replay:\(path)",
         change: .source)
     }
     if index?.sessions.isEmpty == false {
