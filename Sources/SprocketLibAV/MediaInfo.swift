@@ -63,7 +63,7 @@ public struct MediaInfo: Sendable {
       range: parameters.color_range, matrix: parameters.color_space,
       transfer: parameters.color_trc, primaries: parameters.color_primaries,
       chromaSite: parameters.chroma_location, format: format)
-    if isConverted, Converter.isRGB(format) { (color.range, color.matrix) = (.full, .bt601) }
+    if isConverted, pixelFormat?.isRGB == true { (color.range, color.matrix) = (.full, .bt601) }
     self.color = color
     display = unsafe MediaDisplay(demuxer.stream)
     hdr = unsafe HDRMetadata(demuxer.stream)

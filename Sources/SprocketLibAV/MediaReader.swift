@@ -242,7 +242,7 @@ public struct MediaReader: ~Copyable {
     guard isConverted,
       let format = unsafe PixelFormat(AVPixelFormat(shell.frame.pointee.format))
     else { return .corrupt }
-    if Converter.isRGB(original), PixelFormat(original) == nil {
+    if format.isRGB {
       (color.range, color.matrix) = (.full, .bt601)
     }
     return .frame(DecodedFrame(shell, DecodedContent(format: format, color: color)))

@@ -252,7 +252,7 @@ def test_a_dump_of_sound_alone_says_how_it_is_played(tmp_path):
     sprocket("run", "--source", "none", "--microphone", "scene", "--duration", "2s", "--dump",
              tmp_path / "s.mcap", "--quiet")
     result = sprocket("run", "--source", f"replay:{tmp_path / 's.mcap'}", "--null", "--quiet", check=False)
-    assert result.returncode == 2 and "--microphone replay:" in one_sentence(result.stderr.decode())
+    assert result.returncode == 2 and "the microphone replay:" in one_sentence(result.stderr.decode())
     sprocket("run", "--source", "none", "--microphone", f"replay:{tmp_path / 's.mcap'}", "--sound",
              tmp_path / "s.wav", "--quiet")
     heard = b"".join(audio.data for _, audio in messages(tmp_path / "s.mcap", "audio"))

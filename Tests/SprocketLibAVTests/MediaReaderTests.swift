@@ -92,9 +92,12 @@ import Testing
       ])
     let decoded = try Decoded(clips.path("a.nut"))
     expectEqual(decoded.formats, [to])
-    let color = try #require(decoded.colors.first)
-    expectEqual(color.range, .full)
-    expectEqual(color.matrix, .bt601)
+    // A picture of RGBA is not converted, and its file says nothing of range and matrix.
+    if from != "rgba" {
+      let color = try #require(decoded.colors.first)
+      expectEqual(color.range, .full)
+      expectEqual(color.matrix, .bt601)
+    }
     let frame = try #require(decoded.frames.first)
     // The palette that FFmpeg makes has no white.
     let white: [UInt8] = from == "pal8" ? [252, 252, 255] : [255, 255, 255]

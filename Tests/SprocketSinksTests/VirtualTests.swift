@@ -86,7 +86,7 @@ import Testing
     let error = VirtualFormats.refusal("/dev/video9", held, Self.format(.i420))
     expectTrue(error.description.contains("set to YUYV 640x480"))
     expectTrue(error.description.contains("pictures are 320x240"))
-    expectTrue(error.description.contains("--stage resize:size=640x480"))
+    expectTrue(error.description.contains("the stage resize:size=640x480"))
     let other = Self.made("H264", line: 0, bytes: 614_400)
     expectFalse(
       VirtualFormats.refusal("/dev/video9", other, Self.format(.i420)).description.contains(
