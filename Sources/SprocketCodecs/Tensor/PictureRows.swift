@@ -211,7 +211,8 @@ private func level(_ sum: Int16) -> UInt8 {
   UInt8(truncatingIfNeeded: min(max(sum &>> 5, 0), 255))
 }
 
-/// Makes a channel of a row whose chroma lies beside the left one of two pixels.
+/// Adds chroma to luma and stores one color channel of a row. Each chroma sample lies at the left of two
+/// pixels (`left`).
 @inline(never)
 private func addFromLeft(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout [UInt8]) {
   let count = halves.count - 2
@@ -228,7 +229,8 @@ private func addFromLeft(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout
   }
 }
 
-/// Makes a channel of a row whose chroma lies in the middle of two pixels.
+/// Adds chroma to luma and stores one color channel of a row. Each chroma sample lies midway between two
+/// pixels (`center`).
 @inline(never)
 private func addFromMiddle(_ luma: RowOfLuma, _ halves: [Int16], into bytes: inout [UInt8]) {
   let count = halves.count - 2

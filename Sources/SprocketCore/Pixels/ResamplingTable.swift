@@ -75,8 +75,9 @@ public struct ResamplingTable: Sendable {
   }
 }
 
-/// A range of new samples with two taps each, whose weights repeat every `width` samples. These make a
-/// period. Each period begins `step` source samples after the one before. Samples at the ends are left out.
+/// Describes samples that a loop without index tables can make: each has two taps, and the weights repeat
+/// every `width` samples (a period). Each period begins `step` source samples after the previous one. The
+/// samples at the ends are not included, because the source's edges give them other weights.
 struct ResamplingPeriods: Sendable {
   /// Samples of a period: 1 or 2.
   let width: Int
