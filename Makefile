@@ -26,7 +26,7 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   liblz4-dev libdeflate-dev libzstd-dev \
   libasound2-dev libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
-  libswresample-dev libzbar-dev
+  libswresample-dev libyaml-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 WHEEL_PACKAGES := $(INSTALL_PACKAGES) patchelf binutils
 TEST_PACKAGES := $(WHEEL_PACKAGES) faketime ffmpeg git python3-venv gstreamer1.0-tools \

@@ -13,24 +13,11 @@ let settings: [SwiftSetting] = [
 /// Vending `Span` from a type of one's own needs this; `SprocketCore` alone does so.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
-/// One stage, one folder under `Plugins/`. Removing a line here, its folder and its line in
+/// One stage, one folder under `Plugins/`. Removing a name here, its folder and its line in
 /// `SprocketStages.swift` removes the stage.
 let stages = [
-  "AutoExposure",
-  "AutoFocus",
-  "Bracket",
-  "Codes",
-  "Crop",
-  "Debayer",
-  "ExposureMeter",
-  "FocusScore",
-  "Gain",
-  "LateFrameDrop",
-  "MotionDetector",
-  "Negate",
-  "Resize",
-  "Rotate",
-  "Stabilizer",
+  "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer", "ExposureMeter", "FocusScore",
+  "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer",
   "Undistort",
 ]
 
@@ -77,6 +64,7 @@ let package = Package(
     .library(name: "SprocketCapture", targets: ["SprocketCapture"]),
     .library(name: "SprocketCore", targets: ["SprocketCore"]),
     .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
+    .library(name: "SprocketPipelines", targets: ["SprocketPipelines"]),
     // For the tests of those who write stages, sources and sinks.
     .library(name: "SprocketTesting", targets: ["SprocketTesting"]),
     // The ring alone, and the futex to park on it: what Benchmarks/ measures.
@@ -92,7 +80,7 @@ let package = Package(
     .systemLibrary(name: "CSprocketALSA", pkgConfig: "alsa"),
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
-    .systemLibrary(name: "CSprocketYUV"),
+    .systemLibrary(name: "CSprocketYAML"), .systemLibrary(name: "CSprocketYUV"),
     .systemLibrary(name: "CSprocketZBar"),
     .systemLibrary(name: "CSprocketZstd", pkgConfig: "libzstd"),
     .systemLibrary(name: "CSprocketLibAV"),
@@ -103,7 +91,7 @@ let package = Package(
 
     // How pixels lie in memory; what the times of a file mean. Wrappers of libraries share them.
     library("SprocketPixels"), library("SprocketTimes"),
-    // Loads libraries that are not linked: those without `link` in their module maps, libav and zbar.
+    // Loads libraries that are not linked: those without `link` in their module maps.
     library("SprocketLibraries"),
 
     // One thin wrapper each; they know nothing of frames.
@@ -116,6 +104,7 @@ let package = Package(
     library("SprocketLZ4", ["CSprocketLZ4"]),
     library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
+    library("SprocketYAML", ["SprocketLibraries", "CSprocketYAML"]),
     library("SprocketZBar", ["SprocketLibraries", "CSprocketZBar"]),
     library("SprocketZstd", ["CSprocketZstd"]),
 
@@ -160,12 +149,17 @@ let package = Package(
         "SprocketCodecs", "SprocketCore",
       ]),
     library("SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
+    // What a run is to be, as a value, and how files describe it.
+    library("SprocketPipelines", ["Sprocket", "SprocketYAML"]),
     library("SprocketCapture", ["Sprocket", "SprocketStages"]),
     // Counts allocations for `bench`.
     .target(name: "CSprocketCalls"),
     library(
       "SprocketCommandLine",
-      ["Sprocket", "SprocketShare", "SprocketStages", "CSprocketCalls", argumentParser, logging]),
+      [
+        "Sprocket", "SprocketPipelines", "SprocketShare", "SprocketStages", "CSprocketCalls",
+        argumentParser, logging,
+      ]),
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 
@@ -190,6 +184,7 @@ let package = Package(
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
     test("SprocketLibrariesTests", ["SprocketLibraries"]),
+    test("SprocketPipelinesTests", ["SprocketPipelines", "SprocketStages"]),
     test("SprocketALSATests", ["SprocketALSA"]), test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketZBarTests", ["SprocketZBar", "SprocketTestMemory", "CSprocketAllocations"]),
@@ -253,12 +248,15 @@ if Context.environment["SPROCKET_FUZZ"] != nil {
   // The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
   package.targets.append(
     .executableTarget(
-      name: "SprocketFuzz", dependencies: ["SprocketSources"], path: "Tests/Fuzz",
+      name: "SprocketFuzz", dependencies: ["SprocketPipelines", "SprocketSources"],
+      path: "Tests/Fuzz",
       exclude: unbuilt + ["Tests"], sources: ["Program", "Targets"], swiftSettings: settings))
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
-      name: "FuzzTests", dependencies: ["SprocketSources", "TestExpectations"], path: "Tests/Fuzz",
+      name: "FuzzTests",
+      dependencies: ["SprocketPipelines", "SprocketSources", "TestExpectations"],
+      path: "Tests/Fuzz",
       exclude: unbuilt + ["Program"], sources: ["Targets", "Tests"], swiftSettings: settings))
 }
 

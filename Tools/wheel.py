@@ -27,7 +27,7 @@ import zipfile
 PROGRAM = "libexec/sprocket/sprocket"
 LIBRARIES = "libexec/sprocket/lib"
 # What the program opens while it runs.
-OPENED = ["avformat", "avcodec", "avutil", "swscale", "swresample", "zbar"]
+OPENED = ["avformat", "avcodec", "avutil", "swscale", "swresample", "yaml", "zbar"]
 # The second number of the glibc that is to suffice, which is Ubuntu 22.04's.
 GLIBC = 35
 LATER = "libsprocket-later.so"

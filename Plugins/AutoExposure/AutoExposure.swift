@@ -23,36 +23,43 @@ public struct AutoExposure: Stage {
     case custom
   }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("mode", \.mode, "locked: as it is; auto: until it is right; custom: as given").live,
-      Setting("bias", \.bias, range: -6...6, unit: "EV", "brighter than the meter's target").live,
-      Setting("exposure", \.exposure, range: 1...10_000_000, unit: "us", "in mode=custom").live,
-      Setting("gain", \.gain, range: 0.01...1000, "in mode=custom; 1 is the sensor's base").live,
-      Setting("program", \.program, "exposure: before gain; balanced: 1/60 s, then gain to 4"),
-      Setting(
-        "slowest", \.slowest, range: 0...1000, unit: "frames/s",
-        "the frame rate that exposures may fill; 0 is the source's"),
-      Setting("flicker", \.flicker, "of lamps, by the mains in Hz: whole periods are exposed"),
-      Setting(
-        "speed", \.speed, range: 0.01...8, unit: "EV per frame", "by which it may change"
-      ).live,
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var mode = Mode.continuous
+    /// EV brighter than the meter's target, -6 to 6.
+    public var bias = 0.0
+    /// Microseconds, in mode `custom`.
+    public var exposure = 10_000.0
+    /// In mode `custom`; 1 is the sensor's base.
+    public var gain = 1.0
+    public var program = ExposureProgram.Line.exposure
+    /// Frames/s whose period exposures may fill; 0 is the source's rate.
+    public var slowest = 0.0
+    public var flicker = ExposureProgram.Flicker.off
+    /// EV per frame by which it may change, 0.01 to 8.
+    public var speed = 1.5
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("mode", \.mode, "locked: as it is; auto: until it is right; custom: as given").live,
+        Setting("bias", \.bias, range: -6...6, unit: "EV", "brighter than the meter's target").live,
+        Setting("exposure", \.exposure, range: 1...10_000_000, unit: "us", "in mode=custom").live,
+        Setting("gain", \.gain, range: 0.01...1000, "in mode=custom; 1 is the sensor's base").live,
+        Setting("program", \.program, "exposure: before gain; balanced: 1/60 s, then gain to 4"),
+        Setting(
+          "slowest", \.slowest, range: 0...1000, unit: "frames/s",
+          "the frame rate that exposures may fill; 0 is the source's"),
+        Setting("flicker", \.flicker, "of lamps, by the mains in Hz: whole periods are exposed"),
+        Setting(
+          "speed", \.speed, range: 0.01...8, unit: "EV per frame", "by which it may change"
+        ).live,
+      ]
+    }
   }
 
-  public var mode = Mode.continuous
-  /// EV brighter than the meter's target, -6 to 6.
-  public var bias = 0.0
-  /// Microseconds, in mode `custom`.
-  public var exposure = 10_000.0
-  /// In mode `custom`; 1 is the sensor's base.
-  public var gain = 1.0
-  public var program = ExposureProgram.Line.exposure
-  /// Frames/s whose period exposures may fill; 0 is the source's rate.
-  public var slowest = 0.0
-  public var flicker = ExposureProgram.Flicker.off
-  /// EV per frame by which it may change, 0.01 to 8.
-  public var speed = 1.5
+  public var settings = Settings()
 
   var writer: ReportWriter<Report>?
   var meter: ReportReader<ExposureReport>?
@@ -101,26 +108,30 @@ public struct AutoExposure: Stage {
     }
     isConfigured = true
     line = ExposureProgram(
-      exposure: controls.exposure, gain: controls.gain, line: program, flicker: flicker,
-      longest: Self.longest(rate: slowest > 0 ? slowest : format.rate.framesPerSecond))
+      exposure: controls.exposure, gain: controls.gain, line: settings.program,
+      flicker: settings.flicker,
+      longest: Self.longest(
+        rate: settings.slowest > 0 ? settings.slowest : format.rate.framesPerSecond))
     control = ExposureControl(
       range: line.range, curve: ToneCurve(format.color.transfer), isTold: port.tellsWhatShows,
       known: controls.lags)
-    control.bias = bias
-    control.speed = speed
-    if mode == .custom { kept = line.point(exposure: exposure, gain: gain) }
+    control.bias = settings.bias
+    control.speed = settings.speed
+    if settings.mode == .custom {
+      kept = line.point(exposure: settings.exposure, gain: settings.gain)
+    }
     return format
   }
 
   /// In mode `auto` any change begins anew. In mode `locked` the exposure stays that was asked for last.
   public mutating func retune() {
-    control.bias = bias
-    control.speed = speed
+    control.bias = settings.bias
+    control.speed = settings.speed
     isRight = false
-    switch mode {
+    switch settings.mode {
     case .locked: kept = controls.asked
     case .custom:
-      kept = line.point(exposure: exposure, gain: gain)
+      kept = line.point(exposure: settings.exposure, gain: settings.gain)
       owesKept = true
     case .auto:
       kept = nil
@@ -166,8 +177,8 @@ public struct AutoExposure: Stage {
       owesKept = kept != nil
     }
     if let kept, owesKept, ask(kept, at: number) { owesKept = false }
-    if kept != nil || isRight || mode == .locked {
-      state = mode == .custom ? .custom : .locked
+    if kept != nil || isRight || settings.mode == .locked {
+      state = settings.mode == .custom ? .custom : .locked
       return
     }
     guard let meter, let found = frame.read(meter) else { return }
@@ -206,7 +217,7 @@ public struct AutoExposure: Stage {
       }
       state = .unanswered
     }
-    if mode == .auto, state == .converged {
+    if settings.mode == .auto, state == .converged {
       kept = controls.asked
       isRight = true
     }
@@ -236,7 +247,8 @@ public struct AutoExposure: Stage {
 
 extension StageChoice {
   /// Steers exposure and gain; needs `.meter()` before it.
-  public static func autoExposure(_ choose: (inout AutoExposure) -> Void = { _ in }) -> StageChoice
+  public static func autoExposure(_ choose: (inout AutoExposure.Settings) -> Void = { _ in })
+    -> StageChoice
   {
     StageChoice(AutoExposure.plugin, of: AutoExposure.self, choose)
   }

@@ -10,23 +10,52 @@ public struct AutoFocus: Stage {
 
   public static var order: Order { .sequence }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("mode", \.mode, "auto: once, then locked; custom: to `position`, then locked").live,
-      Setting("position", \.position, range: 0...1, "of the lens in mode custom, 0 is nearest")
-        .live,
-      Setting(
-        "speed", \.speed, range: 0...1000, unit: "1/s",
-        "of the lens, in ways from end to end; 0: it is there at once"),
-      Setting(
-        "settle", \.settle, range: 0...100, unit: "frames",
-        "to wait when the lens has arrived, for cameras that say too early that it moves"),
-      Setting(
-        "backlash", \.backlash, range: 0...0.5,
-        "play of the lens that is taken up, as a part of its way, by coming from below"),
-      Setting("frames", \.frames, range: 1...100, unit: "frames", "averaged at each position"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var mode = Mode.continuous
+    /// In mode `custom`: 0, the nearest, to 1.
+    public var position = 0.5
+    /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
+    public var speed: Double {
+      get { travel.speed }
+      set { travel.speed = newValue }
+    }
+    /// Frames to wait when the lens has arrived, 0 to 100.
+    public var settle: Int {
+      get { travel.settle }
+      set { travel.settle = newValue }
+    }
+    /// Play of the lens that is taken up, as a part of its way, 0 to 0.5.
+    public var backlash: Double {
+      get { travel.backlash }
+      set { travel.backlash = newValue }
+    }
+    /// Averaged at each position, 1 to 100.
+    public var frames = 1
+    var travel = LensTravel.Settings()
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("mode", \.mode, "auto: once, then locked; custom: to `position`, then locked").live,
+        Setting("position", \.position, range: 0...1, "of the lens in mode custom, 0 is nearest")
+          .live,
+        Setting(
+          "speed", \.speed, range: 0...1000, unit: "1/s",
+          "of the lens, in ways from end to end; 0: it is there at once"),
+        Setting(
+          "settle", \.settle, range: 0...100, unit: "frames",
+          "to wait when the lens has arrived, for cameras that say too early that it moves"),
+        Setting(
+          "backlash", \.backlash, range: 0...0.5,
+          "play of the lens that is taken up, as a part of its way, by coming from below"),
+        Setting("frames", \.frames, range: 1...100, unit: "frames", "averaged at each position"),
+      ]
+    }
   }
+
+  public var settings = Settings()
 
   public enum Mode: String, SettingValue, CaseIterable {
     /// The lens stays.
@@ -37,28 +66,6 @@ public struct AutoFocus: Stage {
     /// To `position`, then locked.
     case custom
   }
-
-  public var mode = Mode.continuous
-  /// In mode `custom`: 0, the nearest, to 1.
-  public var position = 0.5
-  /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
-  public var speed: Double {
-    get { travel.speed }
-    set { travel.speed = newValue }
-  }
-  /// Frames to wait when the lens has arrived, 0 to 100.
-  public var settle: Int {
-    get { travel.settle }
-    set { travel.settle = newValue }
-  }
-  /// Play of the lens that is taken up, as a part of its way, 0 to 0.5.
-  public var backlash: Double {
-    get { travel.backlash }
-    set { travel.backlash = newValue }
-  }
-  /// Averaged at each position, 1 to 100.
-  public var frames = 1
-  var travel = LensTravel.Settings()
 
   var focus: ReportReader<FocusReport>?
   var meter: ReportReader<ExposureReport>?
@@ -86,10 +93,11 @@ public struct AutoFocus: Stage {
     let isFirst = control == nil
     do throws(StageError) {
       var lens = try lens(of: &setup)
-      hasTakenOver = mode != .locked
+      hasTakenOver = settings.mode != .locked
       if hasTakenOver { noteAutomatics(lens.takeOver(at: 0)) }
       control = FocusControl(
-        mode.control(position), lens: LensRange(lens), travel: travel, frames: frames)
+        settings.mode.control(settings.position), lens: LensRange(lens), travel: settings.travel,
+        frames: settings.frames)
       self.lens = lens
     } catch {
       // A camera that was unplugged may come back as less. That ends the loop, not the run.
@@ -104,12 +112,12 @@ public struct AutoFocus: Stage {
 
   /// Begins what the mode says, also if it is the same mode: `auto` focuses once more.
   public mutating func retune() {
-    if mode != .locked, !hasTakenOver, let written = lens?.takeOver(at: 0) {
+    if settings.mode != .locked, !hasTakenOver, let written = lens?.takeOver(at: 0) {
       hasTakenOver = true
       noteAutomatics(written)
     }
     wanted = nil
-    control?.begin(mode.control(position))
+    control?.begin(settings.mode.control(settings.position))
   }
 
   private mutating func noteAutomatics(_ written: [String]) {
@@ -136,7 +144,9 @@ public struct AutoFocus: Stage {
 
 extension StageChoice {
   /// Moves the lens to where the picture is sharpest; needs `.focus()` before it.
-  public static func autoFocus(_ choose: (inout AutoFocus) -> Void = { _ in }) -> StageChoice {
+  public static func autoFocus(_ choose: (inout AutoFocus.Settings) -> Void = { _ in })
+    -> StageChoice
+  {
     StageChoice(AutoFocus.plugin, of: AutoFocus.self, choose)
   }
 }

@@ -12,30 +12,37 @@ public struct Bracket: Stage {
 
   public static var order: Order { .sequence }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("steps", \.steps, "EV from the exposure that there is, or values of a control"),
-      Setting(
-        "tolerance", \.tolerance, range: 0.05...1, unit: "EV",
-        "by which a step's picture may differ from what was asked"),
-      Setting(
-        "speed", \.speed, range: 0...1000, unit: "1/s",
-        "of the lens, in ways from end to end; 0: it is there at once"),
-      Setting(
-        "deadline", \.deadline, range: .milliseconds(100)...Duration.seconds(3600),
-        "from the first frame; a bracket that has not come out by then has failed"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var steps = BracketSteps(.ev, [-2, 0, 2])
+    /// EV by which a step's picture may differ from what was asked, 0.05 to 1. The picture tells the exposure
+    /// to 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own
+    /// brackets. Smaller where steps are closer to each other.
+    public var tolerance = 0.2
+    /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
+    public var speed = 0.0
+    /// From the first frame, 100 ms to an hour. 30 s: five steps at 5 frames/s take some 15 s.
+    public var deadline = Duration.seconds(30)
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("steps", \.steps, "EV from the exposure that there is, or values of a control"),
+        Setting(
+          "tolerance", \.tolerance, range: 0.05...1, unit: "EV",
+          "by which a step's picture may differ from what was asked"),
+        Setting(
+          "speed", \.speed, range: 0...1000, unit: "1/s",
+          "of the lens, in ways from end to end; 0: it is there at once"),
+        Setting(
+          "deadline", \.deadline, range: .milliseconds(100)...Duration.seconds(3600),
+          "from the first frame; a bracket that has not come out by then has failed"),
+      ]
+    }
   }
 
-  public var steps = BracketSteps(.ev, [-2, 0, 2])
-  /// EV by which a step's picture may differ from what was asked, 0.05 to 1. The picture tells the exposure
-  /// to 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own
-  /// brackets. Smaller where steps are closer to each other.
-  public var tolerance = 0.2
-  /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
-  public var speed = 0.0
-  /// From the first frame, 100 ms to an hour. 30 s: five steps at 5 frames/s take some 15 s.
-  public var deadline = Duration.seconds(30)
+  public var settings = Settings()
 
   private var writer: ReportWriter<Report>?
   private var meter: ReportReader<ExposureReport>?
@@ -55,11 +62,11 @@ public struct Bracket: Stage {
     writer = setup.report(Report.self)
     // What is not needed is read where it is there.
     meter =
-      steps.kind == .lens
+      settings.steps.kind == .lens
       ? try? setup.reader(ExposureReport.self, from: "meter")
       : try setup.reader(ExposureReport.self, from: "meter")
     focus =
-      steps.kind == .lens
+      settings.steps.kind == .lens
       ? try setup.reader(FocusReport.self, from: "focus")
       : try? setup.reader(FocusReport.self, from: "focus")
     autoExposure = try? setup.reader(AutoExposureReport.self, from: "autoexposure")
@@ -67,14 +74,14 @@ public struct Bracket: Stage {
     for proof in Report.Proof.allCases { proofs[proof] = ReportWord(proof) }
     following = [.converged, .limited].map { ReportWord($0) }
     underway = [.waiting, .adjusting].map { ReportWord($0) }
-    report.steps = UInt32(steps.values.count)
+    report.steps = UInt32(settings.steps.values.count)
     if control?.begin(again: port) == true { return setup.format }
     let rate = setup.format.rate.framesPerSecond
     control = BracketControl(
-      steps, try controls(on: port), on: port, transfer: setup.format.color.transfer,
-      longest: rate > 0 ? 1e6 / rate : .infinity, tolerance: tolerance,
-      deadline: Double(deadline.nanosecondCount) / 1e9)
-    control?.speed = speed
+      settings.steps, try controls(on: port), on: port, transfer: setup.format.color.transfer,
+      longest: rate > 0 ? 1e6 / rate : .infinity, tolerance: settings.tolerance,
+      deadline: Double(settings.deadline.nanosecondCount) / 1e9)
+    control?.speed = settings.speed
     return setup.format
   }
 
@@ -85,7 +92,7 @@ public struct Bracket: Stage {
     ].compactMap(\.self)
     let wanted: SteeredControl?
     let name: String
-    switch steps.kind {
+    switch settings.steps.kind {
     case .ev: (wanted, name) = (light.first, "exposure or gain")
     case .exposure: (wanted, name) = (light.first { $0.role == .exposure }, "exposure")
     case .gain: (wanted, name) = (light.first { $0.role == .gain }, "gain")
@@ -99,7 +106,7 @@ public struct Bracket: Stage {
         "steps \(name), and the source has no such control that can be changed and has a known unit; it has "
           + known)
     }
-    return steps.isOfLight ? light : [wanted]
+    return settings.steps.isOfLight ? light : [wanted]
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
@@ -175,7 +182,7 @@ extension BracketControl {
 
 extension StageChoice {
   /// Takes a bracket; needs `.meter()` before it, for a lens `.focus()`.
-  public static func bracket(_ choose: (inout Bracket) -> Void = { _ in }) -> StageChoice {
+  public static func bracket(_ choose: (inout Bracket.Settings) -> Void = { _ in }) -> StageChoice {
     StageChoice(Bracket.plugin, of: Bracket.self, choose)
   }
 }

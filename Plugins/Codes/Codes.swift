@@ -28,27 +28,35 @@ public struct Codes: Stage {
     }
   }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("types", \.types, "the kinds of codes to look for"),
-      Setting(
-        "interval", \.interval, range: .zero ... .seconds(60),
-        "looks at one frame in each; 0s: at every frame"),
-      Setting("scale", \.scale, "how large the picture is in which codes are looked for"),
-      Setting("limit", \.limit, range: 1...CodesReport.capacity, "the most codes of a frame"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    /// The kinds to look for. More kinds: more false readings. Interleaved 2 of 5 and Codabar hardly check
+    /// what they read, and the library writes warnings about half a DataBar to standard error; so these are
+    /// off.
+    public var types = CodeTypes(
+      Set(CodeType.allCases).subtracting([.i25, .codabar, .databar, .databarExpanded]))
+    /// Time between two frames that are looked at, 0 to 60 s. Larger: less work, and a code is found later.
+    public var interval = Duration.milliseconds(100)
+    /// Smaller: less work, and small codes are missed.
+    public var scale = Scale.full
+    /// The most codes of a frame, 1 to 16; more are counted.
+    public var limit = CodesReport.capacity
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("types", \.types, "the kinds of codes to look for"),
+        Setting(
+          "interval", \.interval, range: .zero ... .seconds(60),
+          "looks at one frame in each; 0s: at every frame"),
+        Setting("scale", \.scale, "how large the picture is in which codes are looked for"),
+        Setting("limit", \.limit, range: 1...CodesReport.capacity, "the most codes of a frame"),
+      ]
+    }
   }
 
-  /// The kinds to look for. More kinds: more false readings. Interleaved 2 of 5 and Codabar hardly check what
-  /// they read, and the library writes warnings about half a DataBar to standard error; so these are off.
-  public var types = CodeTypes(
-    Set(CodeType.allCases).subtracting([.i25, .codabar, .databar, .databarExpanded]))
-  /// Time between two frames that are looked at, 0 to 60 s. Larger: less work, and a code is found later.
-  public var interval = Duration.milliseconds(100)
-  /// Smaller: less work, and small codes are missed.
-  public var scale = Scale.full
-  /// The most codes of a frame, 1 to 16; more are counted.
-  public var limit = CodesReport.capacity
+  public var settings = Settings()
 
   private var writer: ReportWriter<Report>?
   private var scanner: CodeScanner?
@@ -57,11 +65,11 @@ public struct Codes: Stage {
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    try setup.reads(.luma(scale.luma))
+    try setup.reads(.luma(settings.scale.luma))
     setup.readsHistory(1)
     writer = setup.report(Report.self)
-    intervalNanoseconds = interval.nanosecondCount
-    let size = setup.format.lumaSize(scale.luma)
+    intervalNanoseconds = settings.interval.nanosecondCount
+    let size = setup.format.lumaSize(settings.scale.luma)
     guard max(size.width, size.height) <= ZBarScanner.longestSide else {
       throw StageError(
         "looks for codes in pictures of up to \(ZBarScanner.longestSide) pixels a side; give it a smaller "
@@ -70,7 +78,7 @@ public struct Codes: Stage {
     }
     do {
       scanner = try CodeScanner(
-        types.types, width: size.width, height: size.height, scale: scale.luma)
+        settings.types.types, width: size.width, height: size.height, scale: settings.scale.luma)
     } catch {
       throw StageError("cannot look for codes: \(error)", change: .stage)
     }
@@ -79,7 +87,7 @@ public struct Codes: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer, let scanner, isDue(frame) else { return .keep }
-    frame.write(scanner.report(on: frame, limit: limit), writer)
+    frame.write(scanner.report(on: frame, limit: settings.limit), writer)
     return .keep
   }
 
@@ -98,7 +106,7 @@ public struct Codes: Stage {
 
 extension StageChoice {
   /// Finds QR and bar codes: `CodesReport`.
-  public static func codes(_ choose: (inout Codes) -> Void = { _ in }) -> StageChoice {
+  public static func codes(_ choose: (inout Codes.Settings) -> Void = { _ in }) -> StageChoice {
     StageChoice(Codes.plugin, of: Codes.self, choose)
   }
 }

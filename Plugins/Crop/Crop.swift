@@ -8,17 +8,25 @@ public struct Crop: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("region", \.region, "the part that is kept, in fractions"),
-      Setting("pixels", \.pixels, unit: "pixels", "the part that is kept, instead of region"),
-      Setting("aspect", \.aspect, "the largest part of that aspect in the middle of it"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var region = Region.whole
+    public var pixels = PixelArea.whole
+    public var aspect = Aspect.any
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("region", \.region, "the part that is kept, in fractions"),
+        Setting("pixels", \.pixels, unit: "pixels", "the part that is kept, instead of region"),
+        Setting("aspect", \.aspect, "the largest part of that aspect in the middle of it"),
+      ]
+    }
   }
 
-  public var region = Region.whole
-  public var pixels = PixelArea.whole
-  public var aspect = Aspect.any
+  public var settings = Settings()
+
   private var area = (columns: 0..<1, rows: 0..<1)
   private var planes: [(x: Int, y: Int)] = []
   private var writer: ReportWriter<GeometryReport>?
@@ -31,7 +39,8 @@ public struct Crop: Stage {
     try setup.writes(.nextImage, depth: .any)
     writer = setup.report(GeometryReport.self)
     let format = setup.format
-    let asked = aspect.largest(in: try kept(of: format), of: format.presentation.pixelAspect)
+    let asked = settings.aspect.largest(
+      in: try kept(of: format), of: format.presentation.pixelAspect)
     let step = format.cropStep
     let x = asked.columns.lowerBound / step.x * step.x
     let y = asked.rows.lowerBound / step.y * step.y
@@ -80,18 +89,23 @@ public struct Crop: Stage {
   private func kept(of format: FrameFormat) throws(StageError) -> (
     columns: Range<Int>, rows: Range<Int>
   ) {
-    guard pixels != .whole else {
-      return region.pixels(width: format.width, height: format.height)
+    guard settings.pixels != .whole else {
+      return settings.region.pixels(width: format.width, height: format.height)
     }
-    guard region == .whole else {
+    guard settings.region == .whole else {
       throw StageError("has both a region and pixels; give one of them", change: .stage)
     }
-    guard pixels.x + pixels.width <= format.width, pixels.y + pixels.height <= format.height else {
+    guard settings.pixels.x + settings.pixels.width <= format.width,
+      settings.pixels.y + settings.pixels.height <= format.height
+    else {
       throw StageError(
-        "cuts \(pixels.settingText) out of \(format.width)x\(format.height) pixels; give a rectangle "
-          + "that lies within them", change: .stage)
+        "cuts \(settings.pixels.settingText) out of \(format.width)x\(format.height) pixels; give a "
+          + "rectangle that lies within them", change: .stage)
     }
-    return (pixels.x..<pixels.x + pixels.width, pixels.y..<pixels.y + pixels.height)
+    return (
+      settings.pixels.x..<settings.pixels.x + settings.pixels.width,
+      settings.pixels.y..<settings.pixels.y + settings.pixels.height
+    )
   }
 }
 
@@ -114,7 +128,7 @@ private func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) 
 
 extension StageChoice {
   /// Cuts a rectangle out of the picture.
-  public static func crop(_ choose: (inout Crop) -> Void = { _ in }) -> StageChoice {
+  public static func crop(_ choose: (inout Crop.Settings) -> Void = { _ in }) -> StageChoice {
     StageChoice(Crop.plugin, of: Crop.self, choose)
   }
 }

@@ -25,6 +25,7 @@ public struct Aspect: Sendable, Hashable, SettingValue {
   }
   public var settingText: String { self == .any ? "any" : "\(width):\(height)" }
   public static var allowed: String { "width:height, such as 16:9, or any" }
+  public static var forms: [SettingForm] { [.text(pattern: "any|[1-9][0-9]*:[1-9][0-9]*")] }
 
   /// The largest rectangle of this aspect in the middle of `area`; at least one pixel.
   func largest(

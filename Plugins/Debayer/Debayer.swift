@@ -24,25 +24,33 @@ public struct Debayer: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("method", \.method, "how the missing colours are found"),
-      Setting(
-        "depth", \.depth, unit: "bits", "of the picture; source is as many as the sensor has"),
-      Setting("red", \.red, range: 0.1...8, "red is multiplied by it: white balance").live,
-      Setting("blue", \.blue, range: 0.1...8, "blue is multiplied by it: white balance").live,
-      Setting(
-        "black", \.black, range: 0...0.5, unit: "fraction of full scale",
-        "the sensor's level of black"
-      ).live,
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var method = Method.malvar
+    public var depth = Depth.eight
+    public var red = 1.0
+    public var blue = 1.0
+    public var black = 0.0
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("method", \.method, "how the missing colours are found"),
+        Setting(
+          "depth", \.depth, unit: "bits", "of the picture; source is as many as the sensor has"),
+        Setting("red", \.red, range: 0.1...8, "red is multiplied by it: white balance").live,
+        Setting("blue", \.blue, range: 0.1...8, "blue is multiplied by it: white balance").live,
+        Setting(
+          "black", \.black, range: 0...0.5, unit: "fraction of full scale",
+          "the sensor's level of black"
+        ).live,
+      ]
+    }
   }
 
-  public var method = Method.malvar
-  public var depth = Depth.eight
-  public var red = 1.0
-  public var blue = 1.0
-  public var black = 0.0
+  public var settings = Settings()
+
   private var demosaic: Demosaic?
 
   public init() {}
@@ -60,9 +68,10 @@ public struct Debayer: Stage {
         change: .size)
     }
     try setup.writes(.firstImage)
-    let bits = depth == .source ? samples.depth : .eight
+    let bits = settings.depth == .source ? samples.depth : .eight
     demosaic = Demosaic(
-      order, samples, width: format.width, height: format.height, isBilinear: method == .bilinear,
+      order, samples, width: format.width, height: format.height,
+      isBilinear: settings.method == .bilinear,
       bits: bits.rawValue)
     retune()
     format.image =
@@ -78,7 +87,8 @@ public struct Debayer: Stage {
   }
 
   public mutating func retune() {
-    demosaic?.scale(black: Float(black), red: Float(red), blue: Float(blue))
+    demosaic?.scale(
+      black: Float(settings.black), red: Float(settings.red), blue: Float(settings.blue))
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {

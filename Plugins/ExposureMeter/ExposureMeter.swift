@@ -13,34 +13,41 @@ public struct ExposureMeter: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("mode", \.mode, "which part of the picture decides").live,
-      Setting("point", \.point, "the middle of what mode=spot meters").live,
-      Setting(
-        "target", \.target, range: 0.01...1, unit: "of white",
-        "the luminance that is right, in all modes but highlights"
-      ).live,
-      Setting(
-        "highlighttarget", \.highlightTarget, range: 0.01...1, unit: "of white",
-        "the luminance that is right for the brightest 2 %, in mode=highlights"
-      ).live,
-      Setting(
-        "samples", \.samples, range: 0...1_000_000_000, unit: "pixels",
-        "meter so many at least, on a grid of rows; 0: every pixel"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var mode = MeteringMode.center
+    /// The middle of what mode `spot` meters.
+    public var point = Point.center
+    /// The reflectance of a gray card, 18 % (ISO 2721): what a right exposure makes of the mean.
+    public var target = 0.18
+    /// What Raspberry Pi's constraint `highlight` keeps the brightest 2 % at (libcamera,
+    /// src/ipa/rpi/vc4/data/imx219.json: q_lo 0.98, q_hi 1, y_target 0.8).
+    public var highlightTarget = 0.8
+    /// All, so that the histogram is the frame's, and a lamp of a few pixels is found.
+    public var samples = 0
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("mode", \.mode, "which part of the picture decides").live,
+        Setting("point", \.point, "the middle of what mode=spot meters").live,
+        Setting(
+          "target", \.target, range: 0.01...1, unit: "of white",
+          "the luminance that is right, in all modes but highlights"
+        ).live,
+        Setting(
+          "highlighttarget", \.highlightTarget, range: 0.01...1, unit: "of white",
+          "the luminance that is right for the brightest 2 %, in mode=highlights"
+        ).live,
+        Setting(
+          "samples", \.samples, range: 0...1_000_000_000, unit: "pixels",
+          "meter so many at least, on a grid of rows; 0: every pixel"),
+      ]
+    }
   }
 
-  public var mode = MeteringMode.center
-  /// The middle of what mode `spot` meters.
-  public var point = Point.center
-  /// The reflectance of a gray card, 18 % (ISO 2721): what a right exposure makes of the mean.
-  public var target = 0.18
-  /// What Raspberry Pi's constraint `highlight` keeps the brightest 2 % at (libcamera,
-  /// src/ipa/rpi/vc4/data/imx219.json: q_lo 0.98, q_hi 1, y_target 0.8).
-  public var highlightTarget = 0.8
-  /// All, so that the histogram is the frame's, and a lamp of a few pixels is found.
-  public var samples = 0
+  public var settings = Settings()
 
   var writer: ReportWriter<Report>?
   /// Of each mode, so that a change of it allocates nothing.
@@ -66,9 +73,9 @@ public struct ExposureMeter: Stage {
     size = (format.width, format.height)
     for mode in MeteringMode.allCases {
       patterns[mode] = MeteringPattern(
-        mode, around: point, width: format.width, height: format.height)
+        mode, around: settings.point, width: format.width, height: format.height)
     }
-    grid = SamplingGrid(samples: samples, width: format.width, height: format.height)
+    grid = SamplingGrid(samples: settings.samples, width: format.width, height: format.height)
     sums = Array(repeating: (0, 0), count: patterns.values.reduce(0) { max($0, $1.weights.count) })
     scale = LuminanceScale(of: format.color.transfer)
     retune()
@@ -76,11 +83,13 @@ public struct ExposureMeter: Stage {
   }
 
   public mutating func retune() {
-    pattern = patterns[mode] ?? pattern
-    if mode == .spot {
-      pattern.spot = MeteringPattern.spot(around: point, width: size.width, height: size.height)
+    pattern = patterns[settings.mode] ?? pattern
+    if settings.mode == .spot {
+      pattern.spot = MeteringPattern.spot(
+        around: settings.point, width: size.width, height: size.height)
     }
-    logTarget = log2((mode == .highlights ? highlightTarget : target) * scale.white)
+    logTarget = log2(
+      (settings.mode == .highlights ? settings.highlightTarget : settings.target) * scale.white)
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
@@ -94,7 +103,7 @@ public struct ExposureMeter: Stage {
     report.logLuminance = meterZones(of: luma, into: &report.histogram)
     if let spot = pattern.spot {
       report.logLuminance = meterSpot(spot, of: luma)
-    } else if mode == .highlights {
+    } else if settings.mode == .highlights {
       report.logLuminance = log2(
         meanOfBrightest(0.02, of: report.histogram.span, scale.luminance.span))
     }
@@ -150,7 +159,9 @@ public struct ExposureMeter: Stage {
 
 extension StageChoice {
   /// Measures brightness: `ExposureReport`.
-  public static func meter(_ choose: (inout ExposureMeter) -> Void = { _ in }) -> StageChoice {
+  public static func meter(_ choose: (inout ExposureMeter.Settings) -> Void = { _ in })
+    -> StageChoice
+  {
     StageChoice(ExposureMeter.plugin, of: ExposureMeter.self, choose)
   }
 }

@@ -26,7 +26,7 @@ extension FocusScore {
       }
       if grid.innerRows.contains(y) {
         Self.respond(
-          measure, above: luma[row: y - 1].extracting(grid.columns),
+          settings.measure, above: luma[row: y - 1].extracting(grid.columns),
           row: row.extracting(grid.columns), below: luma[row: y + 1].extracting(grid.columns),
           &differences, &responses, &gradients, &noises)
         addResponses(grid, to: &cells, from: first)
@@ -94,7 +94,7 @@ extension FocusScore {
       let inner = grid.responses(of: column)
       cells[first + column].noise += energy(of: noise.extracting(inner))
       cells[first + column].energy += energy(of: response.extracting(inner))
-      switch measure {
+      switch settings.measure {
       case .normalized: break
       case .laplacian: cells[first + column].response += sum(of: response.extracting(inner))
       case .tenengrad:

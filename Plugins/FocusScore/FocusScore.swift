@@ -11,19 +11,32 @@ public struct FocusScore: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting(
-        "measure", \.measure,
-        "what the score is; the first minds exposure and noise least"
-      ).live,
-      Setting(
-        "point", \.point, "the middle of the window that is measured, moved into the picture"
-      ).live,
-      Setting("window", \.window, range: 0.01...1, "its share of the picture's width and height")
-        .live,
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var measure = Measure.normalized
+    /// The middle of the window, which is moved into the picture.
+    public var point = Point.center
+    /// Share of the picture's width and height that is measured, 0.01 to 1.
+    public var window = 1.0
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting(
+          "measure", \.measure,
+          "what the score is; the first minds exposure and noise least"
+        ).live,
+        Setting(
+          "point", \.point, "the middle of the window that is measured, moved into the picture"
+        ).live,
+        Setting("window", \.window, range: 0.01...1, "its share of the picture's width and height")
+          .live,
+      ]
+    }
   }
+
+  public var settings = Settings()
 
   /// In the words of S. Pertuz et al., "Analysis of focus measure operators for shape-from-focus",
   /// Pattern Recognition 46, 2013.
@@ -38,11 +51,6 @@ public struct FocusScore: Stage {
     case tenengrad
   }
 
-  public var measure = Measure.normalized
-  /// The middle of the window, which is moved into the picture.
-  public var point = Point.center
-  /// Share of the picture's width and height that is measured, 0.01 to 1.
-  public var window = 1.0
   var writer: ReportWriter<Report>?
   var grid: FocusGrid?
   private var size = (width: 0, height: 0)
@@ -82,8 +90,9 @@ public struct FocusScore: Stage {
   /// The window around the point, moved so that it lies in the picture.
   var region: Region {
     Region(
-      x: min(max(point.x - window / 2, 0), 1 - window),
-      y: min(max(point.y - window / 2, 0), 1 - window), width: window, height: window)
+      x: min(max(settings.point.x - settings.window / 2, 0), 1 - settings.window),
+      y: min(max(settings.point.y - settings.window / 2, 0), 1 - settings.window),
+      width: settings.window, height: settings.window)
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
@@ -108,7 +117,7 @@ public struct FocusScore: Stage {
   }
 
   func score(_ sums: FocusSums) -> Double {
-    switch measure {
+    switch settings.measure {
     case .normalized: sums.normalizedEnergy
     case .laplacian: sums.variance
     case .tenengrad: sums.meanEnergy
@@ -118,7 +127,8 @@ public struct FocusScore: Stage {
 
 extension StageChoice {
   /// Measures sharpness: `FocusReport`.
-  public static func focus(_ choose: (inout FocusScore) -> Void = { _ in }) -> StageChoice {
+  public static func focus(_ choose: (inout FocusScore.Settings) -> Void = { _ in }) -> StageChoice
+  {
     StageChoice(FocusScore.plugin, of: FocusScore.self, choose)
   }
 }

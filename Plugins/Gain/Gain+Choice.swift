@@ -2,7 +2,7 @@ public import SprocketCore
 
 extension AudioChoice {
   /// Makes sound louder or softer.
-  public static func gain(_ choose: (inout Gain) -> Void = { _ in }) -> AudioChoice {
+  public static func gain(_ choose: (inout Gain.Settings) -> Void = { _ in }) -> AudioChoice {
     AudioChoice(Gain.plugin, of: Gain.self, choose)
   }
 }

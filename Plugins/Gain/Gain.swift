@@ -5,17 +5,25 @@ public import SprocketCore
 public struct Gain: AudioStage {
   public static let plugin = AudioPlugin("gain", "makes sound louder or softer", Gain.self)
 
-  public static var settings: [Setting<Self>] {
-    [Setting("db", \.db, range: -96...96, unit: "dB", "6.02 doubles the amplitude")]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var db = 0.0
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [Setting("db", \.db, range: -96...96, unit: "dB", "6.02 doubles the amplitude")]
+    }
   }
 
-  public var db = 0.0
+  public var settings = Settings()
+
   private var factor: Float = 1
 
   public init() {}
 
   public mutating func configure(_ setup: AudioStageSetup) throws(StageError) {
-    factor = Float(pow(10, db / 20))
+    factor = Float(pow(10, settings.db / 20))
   }
 
   public mutating func process(_ samples: inout MutableSpan<Float>, _ record: AudioRecord) {

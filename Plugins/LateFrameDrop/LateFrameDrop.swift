@@ -7,17 +7,25 @@ public struct LateFrameDrop: Stage {
 
   public static var order: Order { .sequence }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting(
-        "budget", \.budget, range: .milliseconds(1) ... .seconds(60),
-        "the age at the end of the chain that a frame may reach"
-      ).live
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    /// The age at the end of the chain that a frame may reach, 1 ms to 60 s.
+    public var budget = Duration.milliseconds(100)
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting(
+          "budget", \.budget, range: .milliseconds(1) ... .seconds(60),
+          "the age at the end of the chain that a frame may reach"
+        ).live
+      ]
+    }
   }
 
-  /// The age at the end of the chain that a frame may reach, 1 ms to 60 s.
-  public var budget = Duration.milliseconds(100)
+  public var settings = Settings()
+
   var policy = LatePolicy(budget: 0)
   /// `nil` where frames wait: then none is late.
   var remaining: Remaining?
@@ -31,12 +39,12 @@ public struct LateFrameDrop: Stage {
       remaining = nil
       return setup.format
     }
-    setup.allowsAge(budget)
+    setup.allowsAge(settings.budget)
     remaining = setup.readsRemaining()
     return setup.format
   }
 
-  public mutating func retune() { policy.budget = budget.nanosecondCount }
+  public mutating func retune() { policy.budget = settings.budget.nanosecondCount }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     if frame.record.wasLate { return .drop(.late) }
@@ -53,7 +61,9 @@ public struct LateFrameDrop: Stage {
 
 extension StageChoice {
   /// Drops frames that would be too old at the end of the chain.
-  public static func lateDrop(_ choose: (inout LateFrameDrop) -> Void = { _ in }) -> StageChoice {
+  public static func lateDrop(_ choose: (inout LateFrameDrop.Settings) -> Void = { _ in })
+    -> StageChoice
+  {
     StageChoice(LateFrameDrop.plugin, of: LateFrameDrop.self, choose)
   }
 }

@@ -12,27 +12,34 @@ public struct MotionDetector: Stage {
 
   public static var order: Order { .sequence }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting(
-        "threshold", \.threshold, range: 1...100, unit: "levels",
-        "the least difference from the background that counts"),
-      Setting(
-        "memory", \.memory, range: .milliseconds(100) ... .seconds(3600),
-        "how long a thing stands still until it is background; also the background's time constant"
-      ),
-      Setting("region", \.region, "the part of the picture that is watched"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    /// Least difference from the background, in levels of luma, 1 to 100. Larger: less noise and fewer faint
+    /// things are detected.
+    public var threshold = 6.0
+    /// Time after which a thing that stands still becomes background, and time constant of slow changes,
+    /// 0.1 s to 1 h. Larger: parked cars count as motion for longer; noise is known better.
+    public var memory = Duration.seconds(10)
+    /// The watched part of the picture.
+    public var region = Region.whole
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting(
+          "threshold", \.threshold, range: 1...100, unit: "levels",
+          "the least difference from the background that counts"),
+        Setting(
+          "memory", \.memory, range: .milliseconds(100) ... .seconds(3600),
+          "how long a thing stands still until it is background; also the background's time constant"
+        ),
+        Setting("region", \.region, "the part of the picture that is watched"),
+      ]
+    }
   }
 
-  /// Least difference from the background, in levels of luma, 1 to 100. Larger: less noise and fewer faint
-  /// things are detected.
-  public var threshold = 6.0
-  /// Time after which a thing that stands still becomes background, and time constant of slow changes, 0.1 s
-  /// to 1 h. Larger: parked cars count as motion for longer; noise is known better.
-  public var memory = Duration.seconds(10)
-  /// The watched part of the picture.
-  public var region = Region.whole
+  public var settings = Settings()
 
   private var writer: ReportWriter<Report>?
   private var scale = LumaScale.eighth
@@ -52,16 +59,16 @@ public struct MotionDetector: Stage {
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
-    scale = Self.scale(of: format, region)
+    scale = Self.scale(of: format, settings.region)
     try setup.reads(.luma(scale))
     writer = setup.report(Report.self)
     let size = format.lumaSize(scale)
-    (columns, rows) = region.pixels(width: size.width, height: size.height)
+    (columns, rows) = settings.region.pixels(width: size.width, height: size.height)
     let count = columns.count * rows.count
     luma = [UInt8](repeating: 0, count: count)
-    let memorySeconds = Double(memory.nanosecondCount) / 1e9
-    background = Background(count: count, threshold: threshold, memory: memorySeconds)
-    watch = SceneWatch(count: count, threshold: threshold)
+    let memorySeconds = Double(settings.memory.nanosecondCount) / 1e9
+    background = Background(count: count, threshold: settings.threshold, memory: memorySeconds)
+    watch = SceneWatch(count: count, threshold: settings.threshold)
     area = ChangedArea(width: columns.count, height: rows.count)
     (width, height) = (Double(format.width), Double(format.height))
     let rate = format.rate
@@ -186,7 +193,9 @@ public struct MotionDetection: FrameReport {
 
 extension StageChoice {
   /// Detects motion in front of a fixed camera: `MotionDetection`.
-  public static func motion(_ choose: (inout MotionDetector) -> Void = { _ in }) -> StageChoice {
+  public static func motion(_ choose: (inout MotionDetector.Settings) -> Void = { _ in })
+    -> StageChoice
+  {
     StageChoice(MotionDetector.plugin, of: MotionDetector.self, choose)
   }
 }

@@ -2,7 +2,5 @@ public import SprocketCore
 
 extension StageChoice {
   /// Makes the negative of the picture.
-  public static func negate(_ choose: (inout Negate) -> Void = { _ in }) -> StageChoice {
-    StageChoice(Negate.plugin, of: Negate.self, choose)
-  }
+  public static func negate() -> StageChoice { StageChoice(Negate.plugin) }
 }

@@ -8,17 +8,39 @@ public struct Resize: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("size", \.size, "the new size in pixels; of one side, the other by the aspect"),
-      Setting("square", \.square, "makes oblong pixels square, also without a size"),
-      Setting("mode", \.mode, "what becomes of a picture of another aspect"),
-      Setting("filter", \.filter, "how samples are made"),
-      Setting(
-        "hold", \.hold, "keeps the first picture's new size; others are fitted into it, with bars"),
-      Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var size = TargetSize.none
+    /// Makes oblong pixels square. Without a size the picture becomes as wide as it is shown, rounded to an
+    /// even number of pixels.
+    public var square = false
+    public var mode = Mode.fit
+    /// The default is the mean of the area where the picture becomes smaller, and bilinear where it becomes
+    /// larger.
+    public var filter = ResamplingFilter.area
+    /// Keeps the size that the first pictures become when later ones have another size: these are made as
+    /// `letterbox` makes them. Without a size it is that of the first pictures.
+    public var hold = false
+    /// Of 255, in full range, 114 as detectors are trained with (Ultralytics' `LetterBox`).
+    public var pad = 114
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("size", \.size, "the new size in pixels; of one side, the other by the aspect"),
+        Setting("square", \.square, "makes oblong pixels square, also without a size"),
+        Setting("mode", \.mode, "what becomes of a picture of another aspect"),
+        Setting("filter", \.filter, "how samples are made"),
+        Setting(
+          "hold", \.hold, "keeps the first picture's new size; others are fitted into it, with bars"
+        ),
+        Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
+      ]
+    }
   }
+
+  public var settings = Settings()
 
   public enum Mode: String, Sendable, CaseIterable, SettingValue {
     /// As large as the size allows, with the picture's own aspect.
@@ -31,21 +53,8 @@ public struct Resize: Stage {
     case letterbox
   }
 
-  public var size = TargetSize.none
-  /// Makes oblong pixels square. Without a size the picture becomes as wide as it is shown, rounded to an
-  /// even number of pixels.
-  public var square = false
-  public var mode = Mode.fit
-  /// The default is the mean of the area where the picture becomes smaller, and bilinear where it becomes
-  /// larger.
-  public var filter = ResamplingFilter.area
-  /// Keeps the size that the first pictures become when later ones have another size: these are made as
-  /// `letterbox` makes them. Without a size it is that of the first pictures.
-  public var hold = false
   /// The size that is kept; `none` before the first pictures.
   private var held = TargetSize.none
-  /// Of 255, in full range, 114 as detectors are trained with (Ultralytics' `LetterBox`).
-  public var pad = 114
   private var planes: [PlaneResize] = []
   private var map = Projection.identity
   private var writer: ReportWriter<GeometryReport>?
@@ -55,11 +64,12 @@ public struct Resize: Stage {
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
-    var (size, mode) = (size, mode)
-    if square { try makeSquare(format, &size, &mode) }
+    var (size, mode) = (settings.size, settings.mode)
+    if settings.square { try makeSquare(format, &size, &mode) }
     let whole = TargetSize(width: format.width, height: format.height)
-    if hold, held != .none { (size, mode) = (held, .letterbox) }
-    guard !(square || hold) || size != .none && !(hold && size == whole) else {
+    if settings.hold, held != .none { (size, mode) = (held, .letterbox) }
+    guard !(settings.square || settings.hold) || size != .none && !(settings.hold && size == whole)
+    else {
       held = whole
       (planes, writer, mixesFields) = ([], nil, false)
       return format
@@ -70,7 +80,7 @@ public struct Resize: Stage {
       throw StageError("needs a size, such as size=640x640 or size=640x", change: .stage)
     }
     let place = Placement(size, mode, of: format)
-    if hold { held = TargetSize(width: place.width, height: place.height) }
+    if settings.hold { held = TargetSize(width: place.width, height: place.height) }
     map = place.sourceFromPicture
     var resized = format
     (resized.width, resized.height) = (place.width, place.height)
@@ -78,15 +88,15 @@ public struct Resize: Stage {
       resized.presentation.pixelAspect = format.presentation.pixelAspect.stretched(
         from: (format.width, format.height), to: (place.width, place.height))
     }
-    if square, format.presentation.pixelAspect.isOblong {
+    if settings.square, format.presentation.pixelAspect.isOblong {
       resized.presentation.pixelAspect = .square
     }
     mixesFields = format.presentation.fieldOrder.isInterlaced && place.changesRows
     if mixesFields { resized.presentation.fieldOrder = .unknown }
     planes = (0..<(format.image?.planeCount ?? 0)).map { plane in
       PlaneResize(
-        plane, filter, place, from: format, to: resized,
-        padding: format.level(ofGrey: pad, plane: plane))
+        plane, settings.filter, place, from: format, to: resized,
+        padding: format.level(ofGrey: settings.pad, plane: plane))
     }
     return resized
   }
@@ -175,7 +185,7 @@ extension PixelAspect {
 
 extension StageChoice {
   /// Makes the picture smaller or larger.
-  public static func resize(_ choose: (inout Resize) -> Void = { _ in }) -> StageChoice {
+  public static func resize(_ choose: (inout Resize.Settings) -> Void = { _ in }) -> StageChoice {
     StageChoice(Resize.plugin, of: Resize.self, choose)
   }
 }

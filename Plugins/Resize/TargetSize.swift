@@ -31,6 +31,9 @@ public struct TargetSize: Sendable, Hashable, SettingValue {
   public static var allowed: String {
     "width x height, such as 640x480, 640x or x480, each up to \(longest)"
   }
+  public static var forms: [SettingForm] {
+    [.text(pattern: "none|[1-9][0-9]*x([1-9][0-9]*)?|x[1-9][0-9]*")]
+  }
 }
 
 /// Where in the new picture the old one lies, and which part of it.

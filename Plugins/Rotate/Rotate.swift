@@ -8,14 +8,25 @@ public struct Rotate: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("turn", \.turn, unit: "degrees", "clockwise"),
-      Setting("mirror", \.mirror, "exchanges left and right, or top and bottom, after the turn"),
-      Setting(
-        "upright", \.upright, "first turns the picture as its file says that it is to be shown"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var turn = Turn.none
+    public var mirror = Mirror.none
+    public var upright = false
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("turn", \.turn, unit: "degrees", "clockwise"),
+        Setting("mirror", \.mirror, "exchanges left and right, or top and bottom, after the turn"),
+        Setting(
+          "upright", \.upright, "first turns the picture as its file says that it is to be shown"),
+      ]
+    }
   }
+
+  public var settings = Settings()
 
   /// Degrees clockwise.
   public enum Turn: String, Sendable, CaseIterable, SettingValue {
@@ -33,9 +44,6 @@ public struct Rotate: Stage {
     case vertical
   }
 
-  public var turn = Turn.none
-  public var mirror = Mirror.none
-  public var upright = false
   private var isometry = Isometry.identity
   private var map = Projection.identity
   private var mover = PlaneMover(.identity)
@@ -46,9 +54,9 @@ public struct Rotate: Stage {
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     writer = setup.report(GeometryReport.self)
     let format = setup.format
-    let asked = Isometry(turn).followed(by: Isometry(mirror))
+    let asked = Isometry(settings.turn).followed(by: Isometry(settings.mirror))
     let shown = Isometry(format.presentation.orientation)
-    isometry = upright ? shown.followed(by: asked) : asked
+    isometry = settings.upright ? shown.followed(by: asked) : asked
     // A picture that lies as it shall is left as it is: it costs nothing, and stays the source's own.
     if isometry != .identity { try setup.writes(.nextImage, depth: .any) }
     map = isometry.sourceFromPicture(width: format.width, height: format.height)
@@ -56,7 +64,8 @@ public struct Rotate: Stage {
     var turned = format
     // The picture as it is shown is turned as asked, whatever has still to be done to show it.
     turned.presentation.orientation =
-      upright ? .upright : asked.inverse.followed(by: shown).followed(by: asked).orientation
+      settings.upright
+      ? .upright : asked.inverse.followed(by: shown).followed(by: asked).orientation
     // No site has a name that is the left or the top left one's, turned.
     if isometry != .identity { turned.color.chromaSite = .center }
     try turned.presentation.turnFields(isometry, rows: format.height)
@@ -122,7 +131,7 @@ extension Presentation {
 
 extension StageChoice {
   /// Turns or mirrors the picture.
-  public static func rotate(_ choose: (inout Rotate) -> Void = { _ in }) -> StageChoice {
+  public static func rotate(_ choose: (inout Rotate.Settings) -> Void = { _ in }) -> StageChoice {
     StageChoice(Rotate.plugin, of: Rotate.self, choose)
   }
 }

@@ -22,8 +22,31 @@ public enum Stabilizer {
     case auto
   }
 
-  static let modeSetting =
-    "standard: no delay; cinematic: knows later frames; auto: as the source allows"
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    public var mode = Mode.auto
+    /// Share of the picture that may be cut off at each side, 0 to 0.25.
+    public var crop = 0.05
+    /// Later frames that mode `cinematic` knows, 1 to 60.
+    public var lookahead = 15
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting(
+          "mode", \.mode,
+          "standard: no delay; cinematic: knows later frames; auto: as the source allows"),
+        Setting(
+          "crop", \.crop, range: 0...0.25,
+          "of the picture that may be cut off at each side; never more, and the zoom is constant"
+        ).live,
+        Setting(
+          "lookahead", \.lookahead, range: 1...60, unit: "frames",
+          "known of the future in mode cinematic"),
+      ]
+    }
+  }
 
   /// What is done when `preferred` is asked for (`activeVideoStabilizationMode`): never `auto`, and
   /// `off` where the picture is too small to be followed.
@@ -41,7 +64,9 @@ public enum Stabilizer {
 
 extension StageChoice {
   /// Holds a shaking picture still: `StabilizeReport`.
-  public static func stabilize(_ choose: (inout PathStage) -> Void = { _ in }) -> StageChoice {
+  public static func stabilize(_ choose: (inout Stabilizer.Settings) -> Void = { _ in })
+    -> StageChoice
+  {
     StageChoice(Stabilizer.plugin, of: PathStage.self, choose)
   }
 }

@@ -9,25 +9,33 @@ public struct Undistort: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("calibration", \.calibration, "file of OpenCV or ROS that describes the lens"),
-      Setting("model", \.model, "model of the lens; auto goes by the file"),
-      Setting(
-        "alpha", \.alpha, range: -1...1,
-        "0: no black borders, 1: all pixels are kept, -1: the camera matrix stays as it is"),
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    /// Path of the file.
+    public var calibration = InputName("")
+    public var model = Model.auto
+    /// OpenCV's free scaling parameter; below 0 the new camera has the matrix of the old one.
+    public var alpha = -1.0
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting("calibration", \.calibration, "file of OpenCV or ROS that describes the lens"),
+        Setting("model", \.model, "model of the lens; auto goes by the file"),
+        Setting(
+          "alpha", \.alpha, range: -1...1,
+          "0: no black borders, 1: all pixels are kept, -1: the camera matrix stays as it is"),
+      ]
+    }
   }
+
+  public var settings = Settings()
 
   public enum Model: String, Sendable, CaseIterable, SettingValue {
     case auto, pinhole, fisheye
   }
 
-  /// Path of the file.
-  public var calibration = ""
-  public var model = Model.auto
-  /// OpenCV's free scaling parameter; below 0 the new camera has the matrix of the old one.
-  public var alpha = -1.0
   private var maps: [RemapTable] = []
   private var report = UndistortReport()
   private var writer: ReportWriter<UndistortReport>?
@@ -45,17 +53,17 @@ public struct Undistort: Stage {
         "removes the distortion of a lens, and a stage before it has done so; leave one out",
         change: .stage)
     }
-    guard !calibration.isEmpty else {
+    guard !settings.calibration.path.isEmpty else {
       throw StageError(
         "needs a calibration file, such as calibration=camera.yml, as OpenCV's calibration writes it",
         change: .stage)
     }
     let lens: Lens
     do throws(CalibrationError) {
-      lens = try Calibration(CalibrationFile.read(calibration))
-        .lens(model, alpha: alpha, width: format.width, height: format.height)
+      lens = try Calibration(CalibrationFile.read(settings.calibration.path))
+        .lens(settings.model, alpha: settings.alpha, width: format.width, height: format.height)
     } catch {
-      throw StageError("cannot use \(calibration): \(error)", change: .stage)
+      throw StageError("cannot use \(settings.calibration.path): \(error)", change: .stage)
     }
     var straight = format
     straight.lens = lens
@@ -122,7 +130,7 @@ extension SensorMap {
 
 extension StageChoice {
   /// Removes the distortion of a lens.
-  public static func undistort(_ choose: (inout Undistort) -> Void) -> StageChoice {
+  public static func undistort(_ choose: (inout Undistort.Settings) -> Void) -> StageChoice {
     StageChoice(Undistort.plugin, of: Undistort.self, choose)
   }
 }

@@ -1,6 +1,7 @@
 internal import Sprocket
+internal import SprocketPipelines
 
-/// Computes completions: commands, options, and the names, settings and values in the registry's lists.
+/// Computes completions: commands, options, and the names, settings and values in the kinds's lists.
 ///
 /// The scripts of `completions` call `PROGRAM ---complete WORD...` with the words before the cursor; the last
 /// one may be empty.
@@ -22,7 +23,7 @@ struct Completer {
   }
 
   let program: CommandHelp
-  let registry: Registry
+  let kinds: Kinds
 
   /// `words` are those after the program's name.
   func answer(_ words: [String]) -> Answer {
@@ -80,8 +81,9 @@ struct Completer {
     case "--audio-stage": return named(audioStages, typed)
     case "--source-set":
       let source =
-        value(of: "--source", in: before).map { SourceLabel($0).source } ?? RunCommand.usualSource
-      let settings = registry.source(named: source)?.settings ?? []
+        value(of: "--source", in: before).map { SourceLabel($0).source }
+        ?? Pipeline.usualSource.kind
+      let settings = kinds.source(named: source)?.settings ?? []
       let free = settings.filter { setting in !before.contains { $0.hasPrefix("\(setting.name)=") }
       }
       return setting(free, typed)
@@ -103,7 +105,7 @@ struct Completer {
   }
 
   private func modes(of stage: String) -> [(String, String)] {
-    let settings = registry.stages.first { $0.name == stage }?.settings ?? []
+    let settings = kinds.stages.first { $0.name == stage }?.settings ?? []
     return settings.first { $0.name == "mode" }?.choices.map { ($0, "") } ?? []
   }
 
@@ -118,23 +120,23 @@ struct Completer {
   }
 
   private var stages: [Item] {
-    registry.stages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
+    kinds.stages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
   }
 
   /// Sources take their settings from another option.
   private var sources: [Item] {
-    registry.sources.map {
+    kinds.sources.map {
       Item(
-        name: $0.name, text: $0.text, argument: $0.argument,
+        name: $0.name, text: $0.text, argument: $0.argument == nil ? nil : $0.shownArgument,
         isArgumentOptional: $0.isArgumentOptional)
     }
   }
 
-  private var sinks: [Item] { registry.sinks.map(Item.init) }
-  private var microphones: [Item] { registry.audioSources.map(Item.init) }
+  private var sinks: [Item] { kinds.outputs.map(Item.init) }
+  private var microphones: [Item] { kinds.microphones.map(Item.init) }
 
   private var audioStages: [Item] {
-    registry.audioStages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
+    kinds.audioStages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
   }
 
   /// Completes `NAME`, `NAME:KEY=VALUE,...` or `NAME:ARGUMENT,KEY=VALUE,...`.
@@ -190,7 +192,7 @@ struct Completer {
 extension Completer.Item {
   init<Made, Request>(_ kind: Kind<Made, Request>) {
     self.init(
-      name: kind.name, text: kind.text, argument: kind.argument,
+      name: kind.name, text: kind.text, argument: kind.argument == nil ? nil : kind.shownArgument,
       isArgumentOptional: kind.isArgumentOptional, settings: kind.settings)
   }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
 internal import SprocketStages
 
 /// The controllers of `sprocket run`, which drive the source by what the chain measures.
@@ -33,12 +34,13 @@ struct ControllerOptions: ParsableArguments {
   /// Which stills are taken, as a condition; `nil` where the bracket does not choose.
   var stillCondition: String? { bracket == nil ? nil : "bracket.step > 0" }
 
-  /// The chain that was asked for by name, with the controllers and what they read behind it. With
+  /// The condition that ends a run when its bracket is over.
+  static let bracketEnd = "bracket.over"
+
+  /// Adds the controllers, and what they read, behind the chain that was asked for by name. With
   /// `needsFocus`, another option reads the stage `focus`, too.
-  func appended(
-    to chain: [StageChoice], needsFocus: Bool, _ registry: Registry
-  ) throws(RunError) -> [StageChoice] {
-    var chain = chain
+  func add(to pipeline: inout Pipeline, needsFocus: Bool, _ kinds: Kinds) throws(RunError) {
+    var chain = pipeline.stages
     if bracket != nil, autoExposure == "continuous" {
       throw RunError(
         .usage,
@@ -52,72 +54,51 @@ struct ControllerOptions: ParsableArguments {
         "--bracket", bracket, name: "bracket", setting: "steps",
         reads: bracket?.hasPrefix("lens=") == true ? "focus" : "meter"),
     ].compactMap(\.self)
-    for controller in asked where !chain.contains(where: { $0.plugin.name == controller.reads }) {
-      chain.append(StageChoice(try registry.stage(controller.reads)))
+    for name in asked.map(\.reads) + (needsFocus ? ["focus"] : []) where chain[name] == nil {
+      chain.append(try kinds.stage(name))
     }
-    if needsFocus, !chain.contains(where: { $0.plugin.name == "focus" }) {
-      chain.append(StageChoice(try registry.stage("focus")))
-    }
-    if let point { try look(at: point, &chain) }
+    if let point { try look(at: point, &chain, kinds) }
     for controller in asked {
-      if chain.contains(where: { $0.plugin.name == controller.name }) {
+      if chain[controller.name] != nil {
         throw RunError(
           .usage, "\(controller.option): --stage \(controller.name) is there already; give one")
       }
-      chain.append(try controller.choice(registry))
+      chain.append(try controller.part(kinds))
     }
-    return chain
-  }
-
-  /// An error if a bracket came out, and not all of its stills were written.
-  func missingStills(_ summary: RunSummary) -> RunError? {
-    guard let steps = bracket.flatMap({ BracketSteps(settingText: $0) }), summary.errors.isEmpty,
-      let stills = summary.ledger.entries.first(where: { $0.sink == StillSink.kind.name }),
-      stills.counts[.delivered] < steps.values.count
-    else { return nil }
-    return RunError(
-      .failed,
-      "\(stills.counts[.delivered]) of the bracket's \(steps.values.count) stills were written; choose a "
-        + "smaller size, or a faster disk")
-  }
-
-  /// Adds a sink that ends the run when the bracket is over, once it knows the engine.
-  func bracketEnd(addedTo sinks: inout [any Sink]) throws(RunError) -> BracketEnd {
-    let end = BracketEnd()
-    if bracket != nil {
-      sinks.append(
-        try TriggerSink("bracket.over", name: "bracket") { isOver, _ in
-          if isOver { end.stop() }
-        })
-    }
-    return end
+    pipeline.stages = chain
+    if bracket != nil { pipeline.asking.until = Self.bracketEnd }
   }
 
   /// The share of the picture's sides that `focus` looks at around a point.
   private static let window = "0.25"
 
   /// Gives the point to each stage that has one, and has it look there alone unless it is told how.
-  private func look(at point: String, _ chain: inout [StageChoice]) throws(RunError) {
+  private func look(
+    at point: String, _ chain: inout [Part], _ kinds: Kinds
+  ) throws(RunError) {
     guard Point(settingText: point) != nil else {
       throw RunError(.usage, "--point \(point) is not allowed: give \(Point.allowed)")
     }
     let narrower = ["meter": ("mode", "spot"), "focus": ("window", Self.window)]
-    if let mode = chain.first(where: { $0.plugin.name == "meter" })?.values["mode"], mode != "spot"
+    if let mode = chain["meter"]?[ExposureMeter.Settings.self]?.mode, mode != .spot,
+      mode != ExposureMeter.Settings().mode
     {
       throw RunError(
-        .usage, "--point: --stage meter:mode=\(mode) has no point; leave the mode out, or the point"
+        .usage,
+        "--point: --stage meter:mode=\(mode.settingText) has no point; leave the mode out, or the point"
       )
     }
     var isUsed = false
     for index in chain.indices {
-      let plugin = chain[index].plugin
-      guard plugin.settings.contains(where: { $0.name == "point" }) else { continue }
-      guard chain[index].values.updateValue(point, forKey: "point") == nil else {
-        throw RunError(.usage, "--point: --stage \(plugin.name) has a point already; give one")
+      let kind = try kinds.kind(chain[index].kind, .stage)
+      guard kind.settings.contains(where: { $0.name == "point" }) else { continue }
+      let given = chain[index].settings.chosen.map(\.name)
+      guard !given.contains("point") else {
+        throw RunError(.usage, "--point: --stage \(kind.name) has a point already; give one")
       }
-      if let (name, value) = narrower[plugin.name], chain[index].values[name] == nil {
-        chain[index].values[name] = value
-      }
+      var texts = ["point": point]
+      if let (name, value) = narrower[kind.name], !given.contains(name) { texts[name] = value }
+      chain[index].settings = try kind.settings(texts, from: chain[index].settings)
       isUsed = true
     }
     guard isUsed else {
@@ -127,15 +108,6 @@ struct ControllerOptions: ParsableArguments {
           + "--stage meter or --stage focus")
     }
   }
-}
-
-/// Ends a run when its bracket is over.
-final class BracketEnd: Sendable {
-  private let action = Locked<(@Sendable () -> Void)?>(nil)
-
-  func connect(_ engine: Engine) { action.withLock { $0 = { [weak engine] in engine?.end() } } }
-
-  func stop() { action.withLock { $0 }?() }
 }
 
 /// One controller that was asked for.
@@ -156,13 +128,14 @@ private struct Controller {
     self.reads = reads
   }
 
-  func choice(_ registry: Registry) throws(RunError) -> StageChoice {
-    let plugin = try registry.stage(name)
+  func part(_ kinds: Kinds) throws(RunError) -> Part {
+    let plugin = try kinds.kind(name, .stage)
+    var settings = plugin.settingsType.init()
     do throws(SettingError) {
-      for stage in plugin.stages { _ = try stage.make([setting: value]) }
+      try settings.set(setting, to: value)
     } catch {
       throw RunError(.usage, "\(option) \(value) is not allowed: give \(error.allowed)")
     }
-    return StageChoice(plugin, values: [setting: value])
+    return Part(name, settings)
   }
 }

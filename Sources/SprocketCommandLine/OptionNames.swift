@@ -5,7 +5,11 @@ enum OptionNames {
   /// Returns the sentence, and the options in brackets. `arguments` are those of the command, its name first.
   static func sentence(_ error: RunError, _ arguments: ArraySlice<String>) -> String {
     let isExport = arguments.first == "export"
-    let name = { (path: SettingPath) in isExport ? export(path, arguments) : run(path) }
+    // Other commands have no options for what a run is made of.
+    guard isExport || arguments.first == "run" else { return error.description }
+    let name = { (path: SettingPath) in
+      isExport ? export(path, arguments) : run(path, arguments)
+    }
     if isExport, let refused = error.refused, let option = name(refused.path), option != "stage" {
       let (value, unit) = (refused.error, refused.error.unit)
       return "--\(option) \(value.given) is not allowed: give \(value.allowed)"
@@ -19,30 +23,54 @@ enum OptionNames {
     return "\(error.description) (\(options.map { "--\($0)" }.joined(separator: ", ")))"
   }
 
-  /// Returns the option of `run` that gives a setting.
-  static func run(_ path: SettingPath) -> String? {
+  /// Returns the option of `run` that gives a setting. `arguments` tell which of several was given.
+  static func run(_ path: SettingPath, _ arguments: ArraySlice<String> = []) -> String? {
     let steps = path.steps
     let last = steps.count > 1 ? steps[steps.count - 1] : nil
     switch steps.first {
     case "source":
       guard let last else { return "source" }
       if last == "replug" { return "on-unplug" }
-      return ["format", "size", "rate", "from", "controls"].contains(last) ? last : "source-set"
+      let own = ["format", "size", "rate", "from", "controls", "control"]
+      if ["path", "name", "descriptor"].contains(last) { return "source" }
+      return own.contains(last) ? last : "source-set"
     case "stages": return "stage"
     case "sound":
-      guard let last else { return "microphone" }
-      return last == "stages" ? "audio-stage" : "audio-\(last)"
-    case "outputs":
-      guard let last else { return "sink" }
-      switch (steps[1], last) {
-      case (_, steps[1]): return last
-      case ("movie", "quality"), ("stills", "quality"), ("stills", "every"): return last
-      case ("stills", "sharpest"): return "stills-sharpest"
-      case ("movie", "reports"): return "movie-reports"
-      case ("movie", _): return "codec"
-      default: return steps[1]
+      switch last {
+      case nil: return "microphone"
+      case "stages": return "audio-stage"
+      case "path": return "sound"
+      case "levels", "sync": return last
+      case "correction": return "audio-sync"
+      default: return last.map { "audio-\($0)" }
       }
+    case "outputs": return steps.count > 1 ? output(steps, arguments) : "sink"
+    case "until": return "bracket"
     default: return steps.first
+    }
+  }
+
+  private static func output(_ steps: [String], _ arguments: ArraySlice<String>) -> String {
+    let (kind, last) = (steps[1], steps[steps.count - 1])
+    let isSink = arguments.contains { argument in
+      argument.hasPrefix("\(kind):") || argument.hasPrefix("--sink=\(kind):") || argument == kind
+    }
+    if isSink, arguments.contains(where: { $0 == "--sink" || $0.hasPrefix("--sink=") }) {
+      return "sink"
+    }
+    let own = [
+      "quality", "sync", "every", "on-demand", "split", "longest", "keep-free", "pre-roll",
+      "pre-roll-memory", "record-when", "keep",
+    ]
+    if steps.count > 2, own.contains(last) { return last }
+    switch (kind, last) {
+    case ("movie", "reports"): return "movie-reports"
+    case ("movie", "path"), ("movie", "movie"): return "movie"
+    case ("movie", _): return "codec"
+    case ("stills", "sharpest"): return "stills-sharpest"
+    case ("checksum", _): return arguments.contains("--checksum") ? "checksum" : "checksums"
+    case ("pipe", "header"): return "pipe-header"
+    default: return kind
     }
   }
 

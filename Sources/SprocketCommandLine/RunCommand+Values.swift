@@ -4,23 +4,6 @@ public import Sprocket
 
 // Parsers for option values, with the error sentences for values that are not allowed.
 
-/// `1280x720`.
-struct FrameSize {
-  let width: Int
-  let height: Int
-
-  @Sendable
-  static func parse(_ text: String) throws -> FrameSize {
-    let parts = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
-      .map { Int($0) }
-    guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0
-    else {
-      throw ValidationError("give width and height in pixels, such as 1280x720")
-    }
-    return FrameSize(width: width, height: height)
-  }
-}
-
 extension PixelFormat {
   /// The format as `--format` spells it.
   init(option text: String) throws(RunError) {
@@ -62,24 +45,6 @@ extension Duration {
     guard duration > .zero else { throw ValidationError("give a duration above 0, such as 10s") }
     return duration
   }
-}
-
-/// `4G`, `512M`, `1.5GiB`: in powers of 1024; `10MB`, `800kB`: in powers of 1000.
-@Sendable
-func byteCount(_ text: String) throws -> Int {
-  let unit = String(text.drop { $0.isNumber || $0 == "." })
-  let value = Double(text.dropLast(unit.count)) ?? 0
-  let powers = ["K": 1.0, "M": 2, "G": 3, "T": 4]
-  // A bare number might be meant as bytes or as megabytes.
-  let base = unit.uppercased().dropFirst() == "B" ? 1000.0 : 1024
-  let isKnown = ["", "B", "IB"].contains(unit.uppercased().dropFirst())
-  guard isKnown, let power = unit.first.flatMap({ powers[$0.uppercased()] }), value > 0,
-    value < 1e6, value * pow(base, power) >= 1
-  else {
-    throw ValidationError(
-      "give a number and a unit, such as 512M or 4G (of 1024), or 10MB (of 1000)")
-  }
-  return Int(value * pow(base, power))
 }
 
 /// A whole number in a range; `example` is one that is allowed.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `sprocket run`: the main job.
 struct RunCommand: ParsableCommand {
@@ -11,6 +12,16 @@ struct RunCommand: ParsableCommand {
       dropped. Ctrl-C ends the run cleanly; twice, at once. \
       Durations are numbers with a unit: ns, us, ms, s, m or h.
       """)
+
+  @Option(
+    help: ArgumentHelp(
+      "Describes the run by a file of YAML or JSON; other options win over it. `-` is standard input.",
+      valueName: "path"), completion: .file())
+  var pipeline: String?
+
+  @Flag(
+    help: "Prints the run that the options mean as a file for --pipeline, and does nothing else.")
+  var printPipeline = false
 
   @Option(
     help: ArgumentHelp(
@@ -178,11 +189,11 @@ struct RunCommand: ParsableCommand {
     parsing: .unconditional,
     help: ArgumentHelp(
       "Memory that frames may take, such as 4G or 512M; default three quarters of what is free.",
-      valueName: "size"), transform: byteCount)
-  var memory: Int?
+      valueName: "size"), transform: ByteCount.parse)
+  var memory: ByteCount?
 
   @Option(help: ArgumentHelp("How threads wait for work.", valueName: "park | spin-park | spin"))
-  var wait: WaitStrategy = .park
+  var wait: WaitStrategy?
 
   @Flag(
     help: "Decodes every frame, also where it is passed on encoded, so that all damage is found.")
@@ -194,85 +205,85 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "Prints errors alone.")
   var quiet = false
 
-  // `BatchExport` alone sets this flag.
-  @Flag(help: .private)
-  var brief = false
-
   @Flag(help: "Prints how lanes, ring and memory are laid out.")
   var verbose = false
 
   func validate() throws {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }
-    if histograms, summary == nil {
-      throw ValidationError("--histograms is for --summary; add --summary PATH")
-    }
-    // Sinks of others may take sound, too, and a movie may be asked for later.
-    if recording.movie == nil, sink.isEmpty, asking.controlSocket == nil, asking.script == nil {
-      if let option = sound.formatting(ofMoviesAlone: sound.sound != nil) {
-        throw ValidationError(
-          "\(option) says how \(sound.sound == nil ? "files hold sound" : "movies hold sound"); add --movie "
-            + "PATH\(sound.sound == nil ? ", or --sound PATH" : "")")
-      }
-    }
-    if recording.sync != nil, recording.movie == nil, recording.dump == nil, sound.sound == nil,
-      reports == nil
-    {
-      throw ValidationError("--sync is for --movie, --dump, --sound and --reports; add one of them")
-    }
   }
 
-  /// Executes the run. Returns true if the user stopped it by a signal or a key.
-  @discardableResult
   func execute(
-    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals,
-    mustBeWhole: Bool = false
-  ) throws -> Bool {
-    let voice = Voice(isQuiet: quiet, isVerbose: verbose, isBrief: brief)
-    let group = try open(registry, invocation, voice, &signals)
-    for run in group.runs { run.voice.tell(plan: run.engine.summary) }
-    let runner = Runner(
-      runs: group.runs, voice: voice, usesKeys: recording.onDemand && !quiet,
-      mustBeWhole: mustBeWhole)
-    for run in group.runs { try run.controlSocket?.start() }
-    defer { for run in group.runs { run.controlSocket?.finish() } }
-    let stops = try runner.run(&signals)
-    let results = group.results.map { result in
-      var result = result
-      let errors = [controllers.missingStills(result.summary)].compactMap(\.self)
-      result.summary.errors += errors + missingPictures(result.summary)
-      return result
+    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    var job = RunJob(try makeRun(kinds))
+    if printPipeline {
+      job.run.moveFiles(to: workingFolder())
+      return Console.output.say(json: Tree(job.run).yaml)
     }
-    for (run, result) in zip(group.runs, results) {
-      run.voice.tell(end: result.summary, digest: result.digest)
-    }
-    for line in group.pairLines { voice.tell(line) }
-    var others: [RunError] = []
-    if let trace, case let missing = group.missingSlices, missing > 0 {
-      voice.tell(
-        notice:
-          "\(trace) has the latest \(TraceFile.limit) steps of each thread; \(missing) earlier "
-          + "ones are not in it")
-    }
-    let files: [(what: String, path: String?, write: () throws -> Void)] = [
-      ("summary", summary, { try group.writeSummary(results, histograms: histograms) }),
-      ("trace", trace, { try group.writeTrace() }),
-    ]
-    for file in files {
-      guard let path = file.path else { continue }
-      do {
-        try write(file.what, to: path, file.write, isHurried: stops > 1, &signals)
-      } catch let error as RunError {
-        others.append(error)
-      }
-    }
-    try judge(group, results, others)
-    return stops > 0
+    (job.isQuiet, job.isVerbose) = (quiet, verbose)
+    job.usesKeys = job.run.sources.contains { $0.pipeline.waitsForRequests }
+    try job.execute(kinds, invocation, &signals)
   }
 
-  /// Frames that the run will have, where that is known: for the progress.
-  func knownFrames(_ engine: Engine) -> UInt64? {
-    if let frames { return frames }
-    guard duration == nil || engine.description.frameCount == 0 else { return nil }
-    return engine.description.frameCount.map { UInt64($0) }
+  /// The run that the options describe.
+  func makeRun(_ kinds: Kinds) throws(RunError) -> Run {
+    var run =
+      try pipeline.map { (path) throws(RunError) in
+        try DescriptionFile(path: path).run(kinds)
+      } ?? Run()
+    try addSources(to: &run, kinds)
+    let labels = run.sources.map(\.label)
+    try sound.checkLabels(labels)
+    for index in run.sources.indices {
+      var source = run.sources[index]
+      try source.naming(in: run) { () throws(RunError) in
+        try sound.add(to: &source, among: labels, kinds)
+        try addOutputs(to: &source, kinds)
+        var pipeline = source.pipeline
+        if !stage.isEmpty {
+          pipeline.stages = try stage.map { (text) throws(RunError) in
+            try kinds.stage(filled(text, source.label))
+          }
+        }
+        try controllers.add(to: &pipeline, needsFocus: recording.stillsSharpest != nil, kinds)
+        source.pipeline = pipeline
+      }
+      run.sources[index] = source
+    }
+    try addShared(to: &run.settings)
+    return run
   }
+
+  /// Applies the options that are for all sources.
+  private func addShared(to settings: inout RunSettings) throws(RunError) {
+    if let summary { settings.summary = try outputName(summary, "--summary", isShared: true) }
+    if let trace { settings.trace = try outputName(trace, "--trace", isShared: true) }
+    if let path = pairing.path { settings.pairs = try outputName(path, "--pairs", isShared: true) }
+    settings.pair = pairing.tolerance ?? settings.pair
+    settings.histograms = histograms || settings.histograms
+    settings.frames = frames ?? settings.frames
+    settings.duration = duration ?? settings.duration
+    settings.workers = workers ?? settings.workers
+    settings.memory = memory ?? settings.memory
+    settings.wait = wait ?? settings.wait
+    settings.verify = verify || settings.verify
+    settings.overwrite = overwrite
+  }
+}
+
+/// A name of a file that is written. Throws if it is empty, or has a brace that is no place.
+func outputName(
+  _ text: String, _ option: String, isShared: Bool = false
+) throws(RunError) -> OutputName {
+  guard !text.isEmpty else {
+    throw RunError(.usage, "\(option) is given an empty name; give the name of a file or folder")
+  }
+  guard let name = OutputName(settingText: text) else {
+    throw RunError(.usage, "\(option) \(text) is not allowed: give \(OutputName.allowed)")
+  }
+  if isShared, let place = name.places.first {
+    throw RunError(
+      .usage, "\(option) is one file of all sources; leave {\(place)} out of its name")
+  }
+  return name
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 public import Sprocket
+internal import SprocketPipelines
 @_exported public import SprocketStages
 
 /// The whole command line, over the stages, sources and sinks that the caller knows.
@@ -33,9 +34,9 @@ public func sprocketMain(
   Console.errors.start()
   let command = {
     runCommand(start) { () throws(RunError) in
-      try Registry(
-        stages: stages(), sources: sources(), sinks: sinks(), audioStages: audioStages(),
-        audioSources: audioSources())
+      try Kinds(
+        sources: sources(), microphones: audioSources(), stages: stages(),
+        audioStages: audioStages(), outputs: sinks())
     }
   }
   // The first thread's stack may have no more than 64 KB (`ulimit -s 64`), which the parser's metadata and
@@ -60,7 +61,7 @@ private final class Start {
 
 /// Does what the arguments say, and ends the program.
 private func runCommand(
-  _ start: Start, _ makeRegistry: () throws(RunError) -> Registry
+  _ start: Start, _ makeRegistry: () throws(RunError) -> Kinds
 ) -> Never {
   do {
     try checkArguments()
@@ -78,12 +79,12 @@ private func runCommand(
 }
 
 private func execute(
-  _ registry: () throws(RunError) -> Registry, _ invocation: Invocation,
+  _ kinds: () throws(RunError) -> Kinds, _ invocation: Invocation,
   _ signals: inout StopSignals
 ) throws {
   let arguments = CommandLine.arguments.dropFirst()
   if arguments.first == Completer.option, let program = CommandHelp.root {
-    let answer = try Completer(program: program, registry: registry()).answer(
+    let answer = try Completer(program: program, kinds: kinds()).answer(
       Array(arguments.dropFirst()))
     for line in answer.lines { Console.output.say(line) }
     return
@@ -92,20 +93,21 @@ private func execute(
     switch try SprocketCommand.parseAsRoot() {
     case let run as RunCommand:
       try refuseRepetitions()
-      try run.checkNamedPlaces()
-      try run.execute(registry(), invocation, &signals)
+      try run.execute(kinds(), invocation, &signals)
+    case let check as CheckCommand: try check.execute(kinds())
+    case let schema as SchemaCommand: try schema.execute(kinds())
     case let bench as BenchCommand:
       try refuseRepetitions()
-      try bench.execute(registry(), &signals)
-    case let ask as AskCommand: try ask.execute(registry(), &signals)
+      try bench.execute(kinds(), &signals)
+    case let ask as AskCommand: try ask.execute(kinds(), &signals)
     case let top as TopCommand: try top.execute(&signals)
     case let export as ExportCommand:
       try refuseRepetitions()
-      try export.execute(registry(), invocation, &signals)
-    case let look as InspectCommand: try look.execute(registry(), invocation, &signals)
-    case let recover as RecoverCommand: try recover.execute(registry(), invocation, &signals)
+      try export.execute(kinds(), invocation, &signals)
+    case let look as InspectCommand: try look.execute(kinds(), invocation, &signals)
+    case let recover as RecoverCommand: try recover.execute(kinds(), invocation, &signals)
     case let list as DevicesCommand: try list.execute(&signals)
-    case let inspect as StagesCommand: try inspect.execute(registry())
+    case let inspect as StagesCommand: try inspect.execute(kinds())
     case let completions as CompletionsCommand: completions.execute()
     case var other: try other.run()
     }
@@ -224,7 +226,7 @@ struct SprocketCommand: ParsableCommand {
       subcommands: [
         RunCommand.self, AskCommand.self, TopCommand.self, ExportCommand.self,
         InspectCommand.self, RecoverCommand.self, BenchCommand.self, DevicesCommand.self,
-        StagesCommand.self, CompletionsCommand.self,
+        StagesCommand.self, CheckCommand.self, SchemaCommand.self, CompletionsCommand.self,
       ])
   }
 }

@@ -67,7 +67,8 @@ struct StageLine: Encodable {
   }
 
   init<Made, Request>(_ found: Kind<Made, Request>) {
-    (kind, name, text, argument) = (Request.noun, found.name, found.text, found.argument)
+    (kind, name, text) = (Request.noun, found.name, found.text)
+    argument = found.argument == nil ? nil : found.shownArgument
     argumentOptional = found.argument == nil ? nil : found.isArgumentOptional
     (parallel, reports) = (nil, nil)
     settings = found.settings.map(Setting.init)

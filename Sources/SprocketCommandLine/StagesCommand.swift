@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `stages`: the inspector.
 struct StagesCommand: ParsableCommand {
@@ -13,34 +14,34 @@ struct StagesCommand: ParsableCommand {
   @Flag(help: "Prints a JSON list instead; README.md says what is in it.")
   var json = false
 
-  func execute(_ registry: Registry) throws {
-    let lines = try lines(registry)
+  func execute(_ kinds: Kinds) throws {
+    let lines = try lines(kinds)
     guard json else {
       for line in lines { Console.output.say(line) }
       return
     }
     let all =
-      registry.stages.map(StageLine.init) + registry.sources.map(StageLine.init)
-      + registry.sinks.map(StageLine.init) + registry.audioSources.map(StageLine.init)
-      + registry.audioStages.map(StageLine.init)
+      kinds.stages.map(StageLine.init) + kinds.sources.map(StageLine.init)
+      + kinds.outputs.map(StageLine.init) + kinds.microphones.map(StageLine.init)
+      + kinds.audioStages.map(StageLine.init)
     try Console.output.say(encoding: all.filter { name == nil || $0.name == name })
   }
 
-  private func lines(_ registry: Registry) throws(RunError) -> [String] {
-    guard let name else { return overview(registry) }
-    let sound = soundLines(name, registry)
-    if let source = registry.sources.first(where: { $0.name == name }) {
+  private func lines(_ kinds: Kinds) throws(RunError) -> [String] {
+    guard let name else { return overview(kinds) }
+    let sound = soundLines(name, kinds)
+    if let source = kinds.sources.first(where: { $0.name == name }) {
       return ["\(source.name): \(source.text)", "use: --source \(source.usage)"]
         + lines(source.settings) + (sound.isEmpty ? [] : [""] + sound)
     }
     if !sound.isEmpty { return sound }
-    if let sink = registry.sinks.first(where: { $0.name == name }) {
+    if let sink = kinds.outputs.first(where: { $0.name == name }) {
       return ["\(sink.name): \(sink.text)", "use: --sink \(sink.usage)"] + lines(sink.settings)
     }
-    guard let plugin = registry.stages.first(where: { $0.name == name }) else {
+    guard let plugin = kinds.stages.first(where: { $0.name == name }) else {
       let known =
-        registry.stages.map(\.name) + registry.sources.map(\.name) + registry.sinks.map(\.name)
-        + registry.audioSources.map(\.name) + registry.audioStages.map(\.name)
+        kinds.stages.map(\.name) + kinds.sources.map(\.name) + kinds.outputs.map(\.name)
+        + kinds.microphones.map(\.name) + kinds.audioStages.map(\.name)
       throw RunError(
         .usage, "there is no stage, source or sink `\(name)`; " + knownNames(known, near: name))
     }
@@ -52,31 +53,31 @@ struct StagesCommand: ParsableCommand {
   }
 
   /// What is called `name` among sources and stages of sound.
-  private func soundLines(_ name: String, _ registry: Registry) -> [String] {
-    if let source = registry.audioSources.first(where: { $0.name == name }) {
+  private func soundLines(_ name: String, _ kinds: Kinds) -> [String] {
+    if let source = kinds.microphones.first(where: { $0.name == name }) {
       return ["\(source.name): \(source.text)", "use: --microphone \(source.usage)"]
         + lines(source.settings)
     }
-    guard let stage = registry.audioStages.first(where: { $0.name == name }) else { return [] }
+    guard let stage = kinds.audioStages.first(where: { $0.name == name }) else { return [] }
     return ["\(stage.name): \(stage.text)", "use: --audio-stage \(stage.name)"]
       + lines(stage.settings)
   }
 
-  private func overview(_ registry: Registry) -> [String] {
+  private func overview(_ kinds: Kinds) -> [String] {
     let names =
-      registry.stages.map(\.name) + registry.sources.map(\.usage) + registry.sinks.map(\.usage)
-      + registry.audioSources.map(\.usage) + registry.audioStages.map(\.name)
+      kinds.stages.map(\.name) + kinds.sources.map(\.usage) + kinds.outputs.map(\.usage)
+      + kinds.microphones.map(\.usage) + kinds.audioStages.map(\.name)
     let width = names.reduce(14) { max($0, $1.count + 1) }
     return ["stages (--stage NAME:KEY=VALUE,...):"]
-      + registry.stages.map { "  \(pad($0.name, width))\($0.text)" }
+      + kinds.stages.map { "  \(pad($0.name, width))\($0.text)" }
       + ["sources (--source NAME, --source-set KEY=VALUE):"]
-      + registry.sources.map { "  \(pad($0.usage, width))\($0.text)" }
+      + kinds.sources.map { "  \(pad($0.usage, width))\($0.text)" }
       + ["sinks (--sink NAME, also with settings: NAME:ARGUMENT,KEY=VALUE,...):"]
-      + registry.sinks.map { "  \(pad($0.usage, width))\($0.text)" }
+      + kinds.outputs.map { "  \(pad($0.usage, width))\($0.text)" }
       + ["microphones (--microphone NAME,KEY=VALUE,..., or a device):"]
-      + registry.audioSources.map { "  \(pad($0.usage, width))\($0.text)" }
+      + kinds.microphones.map { "  \(pad($0.usage, width))\($0.text)" }
       + ["audio stages (--audio-stage NAME:KEY=VALUE,...):"]
-      + registry.audioStages.map { "  \(pad($0.name, width))\($0.text)" }
+      + kinds.audioStages.map { "  \(pad($0.name, width))\($0.text)" }
   }
 
   private func lines(_ settings: [SettingDescription]) -> [String] {

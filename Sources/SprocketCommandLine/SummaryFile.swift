@@ -6,13 +6,13 @@ internal import Sprocket
 struct SummaryFile: ~Copyable {
   private let file: OutputFile?
 
-  /// Writes nothing where there is no path.
-  init(path: String?, overwrite: Bool) throws(RunError) {
-    guard let path else {
+  /// Writes nothing without a name.
+  init(_ name: OutputName, overwrite: Bool) throws(RunError) {
+    guard !name.isEmpty else {
       file = nil
       return
     }
-    file = try OutputFile(path: path, purpose: "summary", overwrite: overwrite)
+    file = try OutputFile(path: name.path, purpose: "summary", overwrite: overwrite)
   }
 
   /// With `histograms`, the whole distributions of durations are included.

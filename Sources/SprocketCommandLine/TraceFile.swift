@@ -1,21 +1,21 @@
 internal import Glibc
 internal import Sprocket
+internal import SprocketPipelines
 
 /// Writes `--trace`: the steps of each thread on each frame, in Chrome's trace-event format, which Perfetto
 /// and chrome://tracing open. docs/measuring.md describes the contents.
 struct TraceFile: ~Copyable {
-  /// Slices kept per thread. Larger: covers more time; each costs 32 bytes of memory and some 140 bytes of
-  /// file. 65,536 take 2 MB and 9 MB, and cover a minute of a lane with 36 steps at 30 frames/s.
-  static let limit = 65_536
+  /// Slices kept per thread.
+  static var limit: Int { RunMaker.traceLimit }
   /// Slices formatted at a time.
   private static let chunk = 4096
 
   private var file: OutputFile
 
-  /// `nil` if `path` is.
-  init?(path: String?, overwrite: Bool) throws(RunError) {
-    guard let path else { return nil }
-    file = try OutputFile(path: path, purpose: "trace", overwrite: overwrite)
+  /// `nil` without a name.
+  init?(_ name: OutputName, overwrite: Bool) throws(RunError) {
+    if name.isEmpty { return nil }
+    file = try OutputFile(path: name.path, purpose: "trace", overwrite: overwrite)
   }
 
   /// Writes the traces of all sources; labels name them, where there are several.

@@ -18,8 +18,10 @@ public struct SharedLibrary: Equatable, Sendable {
   /// File name, as the loader knows it: "libavformat.so.59".
   public var name: String { "\(stem).so.\(major)" }
 
-  /// Debian package that has it: "libavformat59".
-  public var package: String { "\(stem)\(major)" }
+  /// Debian package that has it: "libavformat59", "libyaml-0-2".
+  public var package: String {
+    stem.last?.isNumber == true ? "\(stem)-\(major)" : "\(stem)\(major)"
+  }
 
   /// Function that returns the version, as `major << 16 | minor << 8 | micro`.
   var versionFunction: String { "\(stem.dropFirst(3))_version" }

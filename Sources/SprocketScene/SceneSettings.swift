@@ -13,12 +13,12 @@ public struct SceneSettings: SourceSettings {
   public var rate = FrameRate(frames: 30)
 
   public var seed: UInt64 = 1
-  public var pace = SourcePace.real
+  public var pace: SourcePace?
   public var genlock = false
   public var phase = Duration.zero
   public var cached = 0
   public var startup = 0
-  public var truth = ""
+  public var truth = OutputName()
   public var quality = 85
   public var subsampling = Subsampling.half420
 
@@ -66,7 +66,10 @@ extension SceneSettings {
 
   private static let general: [Setting<SceneSettings>] = [
     Setting("seed", \.seed, "decides texture, shake, noise and faults"),
-    Setting("pace", \.pace, "real: frames appear when due; fast: as fast as they are taken"),
+    Setting(
+      "pace", \.pace,
+      "real: frames appear when due; fast: as fast as they are taken; auto: real, but in a run of some frames"
+    ),
     Setting(
       "genlock", \.genlock,
       "frames are captured at whole multiples of their period on the monotonic clock, in all such scenes"

@@ -37,12 +37,12 @@ public final class SceneSource: Source {
   private let interruption = SourceInterrupt()
   private var delay: UInt64 { UInt64(settings.delay) }
 
-  private var isReal: Bool { settings.pace == .real }
+  private var isReal: Bool { settings.pace != .fast }
 
   /// `--source scene`.
   public static let kind = SourceKind(
     "scene", "the built-in synthetic camera", SceneSettings.self
-  ) { (_, settings) throws(RunError) in
+  ) { (settings) throws(RunError) in
     try SceneSource(settings)
   }
 
@@ -68,7 +68,7 @@ public final class SceneSource: Source {
   }
 
   /// For a microphone that hears this scene.
-  public var time: SceneTime { SceneTime(clock, pace: settings.pace) }
+  public var time: SceneTime { SceneTime(clock, pace: settings.pace ?? .real) }
 
   /// In the order of `SceneCamera.Control`.
   package static let controls = [
@@ -85,7 +85,7 @@ public final class SceneSource: Source {
     if interruption.isSet { throw Self.interrupted }
     if !settings.truth.isEmpty {
       truthFile = try FileWriter(
-        path: settings.truth, purpose: "the scene's truth", overwrite: true)
+        path: settings.truth.path, purpose: "the scene's truth", overwrite: true)
     }
     return try describe(isAlternate: false)
   }

@@ -123,8 +123,8 @@ public struct StageUnderTest<S: Stage> {
 
   /// Changes live settings between two frames: stores them, and calls `retune`. Returns the number of memory
   /// requests during `retune`, which must be 0.
-  public mutating func change(_ store: (inout S) -> Void) -> Int {
-    store(&stage)
+  public mutating func change(_ store: (inout S.Settings) -> Void) -> Int {
+    store(&stage.settings)
     let before = sprocket_allocation_count()
     stage.retune()
     return sprocket_allocation_count() - before

@@ -30,6 +30,8 @@ INPUTS = [
 # Keys of a summary that differ from run to run: times, memory, and what depends on them.
 VARYING = re.compile(r"_us$|_s$|_bytes$|^behind$")
 # Sound goes on until the run has ended, for as long as that takes.
+# Options that say how a run is told of, and are in no description.
+DOORS = ("--quiet", "--verbose", "--overwrite", "--signal")
 SOUND_KEYS = ("name", "rate", "channels", "number", "live")
 TRACK_KEYS = ("kind", "codec", "width", "height", "packets", "rate", "channels", "language", "duration_s")
 
@@ -60,7 +62,8 @@ def facts(path):
                        for track in found.get("tracks", [])]}
 
 
-def outcome(request, folder, place):
+def outcome(request, folder, place, by_file=False):
+    """Makes a request in a folder of its own; with `by_file`, by a file that `--print-pipeline` writes."""
     place.mkdir()
     for path in folder.iterdir():
         os.symlink(path, place / path.name)
@@ -70,7 +73,17 @@ def outcome(request, folder, place):
         prints = any(word in words for word in ("--pipe", "-", "--help"))
         words += [] if "--summary" in words else ["--summary", "summary.json"]
         words += [] if prints or "--checksums" in words else ["--checksum"]
-    result = subprocess.run([SPROCKET, *words], capture_output=True, timeout=LIMIT, cwd=place)
+    described = b""
+    if by_file:
+        printed = subprocess.run([SPROCKET, *words, "--print-pipeline"], capture_output=True, timeout=LIMIT,
+                                 cwd=place)
+        if printed.returncode:
+            return {"exit": printed.returncode}
+        assert set(os.listdir(place)) == reads, "to print a description makes no file"
+        described = printed.stdout
+        words = ["run", "--pipeline", "-", *(word for word in words if word in DOORS)]
+    result = subprocess.run([SPROCKET, *words], capture_output=True, timeout=LIMIT, cwd=place,
+                            input=described)
     found = {"exit": result.returncode}
     if result.returncode:
         found["says"] = result.stderr.decode().replace(str(place), "HERE").splitlines()[-1:]
@@ -78,7 +91,7 @@ def outcome(request, folder, place):
     made = [path for path in sorted(place.rglob("*")) if path.relative_to(place).parts[0] not in reads]
     summary = place / "summary.json"
     if summary.exists():
-        found["summary"] = stable(json.loads(summary.read_text()))
+        found["summary"] = stable(json.loads(summary.read_text().replace(f"{place}/", "")))
     found["files"] = {str(path.relative_to(place)): facts(path) for path in made
                       if path.is_file() and path != summary}
     return found
@@ -93,3 +106,14 @@ def test_a_request_comes_to_what_it_came_to(number, folder, tmp_path):
         PATH.write_text("".join(json.dumps(request) + "\n" for request in REQUESTS))
         return
     assert found == {key: value for key, value in known.items() if key != "do"}
+
+
+RUNS = [request for request in REQUESTS if request["do"].startswith("run") and "--help" not in request["do"]]
+
+
+@pytest.mark.parametrize("request_", RUNS, ids=lambda request: request["do"][:60])
+def test_a_request_comes_to_the_same_by_a_file(request_, folder, tmp_path):
+    found = outcome(request_["do"], folder, tmp_path / "here", by_file=True)
+    assert found["exit"] == request_["exit"]
+    if not found["exit"]:
+        assert found == {key: value for key, value in request_.items() if key != "do"}

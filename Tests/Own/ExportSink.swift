@@ -4,7 +4,7 @@ import Sprocket
 /// Maps the memory that frames are exported in, as another device would, and compares it with their planes.
 final class ExportSink: Sink {
   static let kind = SinkKind("exported", "compares exported memory with frames") {
-    (_, _) throws(RunError) in ExportSink()
+    (_) throws(RunError) in ExportSink()
   }
 
   let name = "exported"

@@ -6,21 +6,17 @@ import SprocketCommandLine
 /// Grey frames, each one level brighter than the one before.
 final class RampSource: Source {
   struct Settings: SourceSettings {
+    var count = 0
     var step = 1
     static let settings = [
-      Setting<Settings>("step", \.step, range: 1...255, unit: "levels", "from frame to frame")
+      Setting<Settings>("count", \.count, range: 1...1_000_000, unit: "frames", "of the source"),
+      Setting<Settings>("step", \.step, range: 1...255, unit: "levels", "from frame to frame"),
     ]
   }
 
   static let kind = SourceKind(
-    "ramp", "grey frames that grow brighter", argument: "COUNT", Settings.self
-  ) { (count, settings) throws(RunError) in
-    guard let count = Int(count), count > 0 else {
-      throw RunError(
-        .usage, "ramp:\(count) is not allowed: give a number of frames", change: .source)
-    }
-    return RampSource(count, step: settings.step)
-  }
+    "ramp", "grey frames that grow brighter", argument: "count", Settings.self
+  ) { (settings) throws(RunError) in RampSource(settings.count, step: settings.step) }
 
   private let count: Int
   private let step: Int
@@ -64,7 +60,7 @@ final class BrightSink: Sink {
   }
 
   static let kind = SinkKind("bright", "counts bright frames", Settings.self) {
-    (_, settings, _) throws(RunError) in BrightSink(above: settings.above)
+    (settings, _) throws(RunError) in BrightSink(above: settings.above)
   }
 
   let name = "bright"

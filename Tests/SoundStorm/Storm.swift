@@ -125,8 +125,10 @@ final class Storm {
   func chain() -> [StageChoice] {
     let names = random.pick([[], [], ["negate"], ["latedrop"], ["stabilize"]])
     return names.flatMap { name in
-      builtinStages.filter { $0.name == name }.map {
-        StageChoice($0, values: name == "stabilize" ? ["mode": "cinematic"] : [:])
+      builtinStages.filter { $0.name == name }.map { plugin in
+        var choice = StageChoice(plugin)
+        choice[Stabilizer.Settings.self]?.mode = .cinematic
+        return choice
       }
     }
   }

@@ -3,53 +3,51 @@ import TestExpectations
 import Testing
 
 @Suite struct PluginTests {
-  /// A stage with one setting, `level`, described as `Variant` has it.
-  struct Leveled<Variant: LevelVariant>: Stage {
+  struct Levels: KindSettings {
+    var level = 0.5
+    static var settings: [Setting<Self>] { [Setting("level", \.level, range: 0...1, "how much")] }
+  }
+
+  struct Others: KindSettings {
+    static var settings: [Setting<Self>] { [] }
+  }
+
+  /// A stage with settings of a type.
+  struct Plain<Settings: KindSettings>: Stage {
     static var order: Order { .any }
-    var level = Variant.start
-    static var settings: [Setting<Leveled<Variant>>] {
-      [Setting("level", \.level, range: Variant.range, unit: Variant.unit, Variant.text)]
-    }
+    var settings = Settings()
     mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
       setup.format
     }
     mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
   }
 
-  enum Usual: LevelVariant {}
-  enum OtherText: LevelVariant { static var text: String { "said in another way" } }
-  enum OtherRange: LevelVariant { static var range: ClosedRange<Double> { 0...2 } }
-  enum OtherDefault: LevelVariant { static var start: Double { 0.25 } }
-  enum OtherUnit: LevelVariant { static var unit: String { "EV" } }
-
-  func ambiguousSetting<Variant: LevelVariant>(_ variant: Variant.Type) -> String? {
+  private func plugin<One: KindSettings, Other: KindSettings>(
+    _ one: One.Type, _ other: Other.Type
+  ) -> Plugin {
     Plugin(
       "two", "two stages",
-      stages: [
-        StageKind("one", Leveled<Usual>.self), StageKind("other", Leveled<Variant>.self),
-      ]
-    ).ambiguousSetting
+      stages: [StageKind("one", Plain<One>.self), StageKind("other", Plain<Other>.self)])
   }
 
-  @Test func aSettingMeansTheSameToAllStagesOfAPlugin() {
-    expectNil(ambiguousSetting(Usual.self))
-    expectNil(ambiguousSetting(OtherText.self))
-    expectEqual(ambiguousSetting(OtherRange.self), "level")
-    expectEqual(ambiguousSetting(OtherDefault.self), "level")
-    expectEqual(ambiguousSetting(OtherUnit.self), "level")
+  @Test func theStagesOfAPluginShareATypeOfSettings() throws {
+    expectNil(plugin(Levels.self, Levels.self).unlikeStage)
+    expectNil(plugin(NoSettings.self, Levels.self).unlikeStage)
+    expectEqual(plugin(Levels.self, Others.self).unlikeStage, "other")
+    let both = plugin(NoSettings.self, Levels.self)
+    let made = try StageChoice(both, ["level": "1"])
+    let stages = both.stages.map { $0.make(made.settings) }
+    expectEqual((stages[1] as? Plain<Levels>)?.settings.level, 1)
+    expectTrue(stages[0] is Plain<NoSettings>)
   }
-}
 
-protocol LevelVariant {
-  static var range: ClosedRange<Double> { get }
-  static var start: Double { get }
-  static var unit: String { get }
-  static var text: String { get }
-}
-
-extension LevelVariant {
-  static var range: ClosedRange<Double> { 0...1 }
-  static var start: Double { 0.5 }
-  static var unit: String { "" }
-  static var text: String { "how much" }
+  @Test func aChoiceTakesNoSettingsOfAnotherType() throws {
+    var choice = StageChoice(plugin(Levels.self, Levels.self))
+    choice[Levels.self]?.level = 0.25
+    choice[Others.self] = Others()
+    expectEqual(choice[Levels.self]?.level, 0.25)
+    expectEqual(choice.settings.chosen.map(\.text), ["0.25"])
+    #expect(throws: RunError.self) { try choice.with(["level": "2"]) }
+    #expect(throws: RunError.self) { try choice.with(["lavel": "1"]) }
+  }
 }

@@ -4,16 +4,20 @@ import Testing
 
 @Suite struct SourceKindTests {
   struct Choices: SourceSettings {
+    var path = InputName("")
     var startup = 2
     static var settings: [Setting<Self>] {
-      [Setting("startup", \.startup, range: 0...10, unit: "frames", "The first frames.")]
+      [
+        Setting("path", \.path, "Of the tape."),
+        Setting("startup", \.startup, range: 0...10, unit: "frames", "The first frames."),
+      ]
     }
   }
 
   /// Says what it was made with by refusing.
-  static let kind = SourceKind("tape", "A tape.", argument: "PATH", Choices.self) {
-    (argument, choices) throws(RunError) in
-    throw RunError(.failed, "\(argument) \(choices.startup)")
+  static let kind = SourceKind("tape", "A tape.", argument: "path", Choices.self) {
+    (choices) throws(RunError) in
+    throw RunError(.failed, "\(choices.path.path) \(choices.startup)")
   }
 
   private func refusal(_ argument: String, _ values: [String: String] = [:]) -> RunError? {
@@ -28,13 +32,13 @@ import Testing
   @Test func argumentAndSettingsReachTheSource() {
     expectEqual(refusal("a:b")?.description, "a:b 2")
     expectEqual(refusal("a", ["startup": "7"])?.description, "a 7")
-    expectEqual(Self.kind.settings.map(\.name), ["startup"])
-    expectEqual(Self.kind.settings.map(\.defaultText), ["2"])
+    expectEqual(Self.kind.settings.map(\.name), ["path", "startup"])
+    expectEqual(Self.kind.settings.map(\.defaultText), ["", "2"])
   }
 
   @Test func anArgumentMayBeOptional() throws {
-    let kind = SourceKind("tape", "", argument: "PATH", isArgumentOptional: true, Choices.self) {
-      (argument, _) throws(RunError) in throw RunError(.failed, "<\(argument)>")
+    let kind = SourceKind("tape", "", argument: "path", isArgumentOptional: true, Choices.self) {
+      (choices) throws(RunError) in throw RunError(.failed, "<\(choices.path.path)>")
     }
     expectEqual(kind.usage, "tape[:PATH]")
     expectEqual(Self.kind.usage, "tape:PATH")
@@ -50,7 +54,7 @@ import Testing
     expectEqual(missing?.description.contains("tape:PATH"), true)
     let unknown = refusal("a", ["start": "7"])
     expectEqual(unknown?.code, .usage)
-    expectEqual(unknown?.description.contains("it has: startup"), true)
+    expectEqual(unknown?.description.contains("it has: path, startup"), true)
     let outside = refusal("a", ["startup": "11"])
     expectEqual(outside?.code, .usage)
     expectEqual(outside?.description.contains("0 to 10"), true)

@@ -234,14 +234,17 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
 @Suite struct AudioStageTests {
   private struct Louder: AudioStage {
     static let plugin = AudioPlugin("louder", "makes it louder", Louder.self)
-    static var settings: [Setting<Louder>] { [Setting("factor", \.factor, range: 0...8, "of it")] }
-    var factor = 2.0
+    struct Settings: KindSettings {
+      var factor = 2.0
+      static var settings: [Setting<Self>] { [Setting("factor", \.factor, range: 0...8, "of it")] }
+    }
+    var settings = Settings()
     init() {}
     mutating func configure(_ setup: AudioStageSetup) throws(StageError) {
       guard setup.channels == 2 else { throw StageError("wants two channels; give them") }
     }
     mutating func process(_ samples: inout MutableSpan<Float>, _ record: AudioRecord) {
-      for index in 0..<samples.count { samples[index] *= Float(factor) }
+      for index in 0..<samples.count { samples[index] *= Float(settings.factor) }
     }
     var notes: [String] { ["was loud"] }
   }
@@ -305,11 +308,11 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
 
   @Test func aSettingThatThereIsNotIsRefused() {
     let error = #expect(throws: RunError.self) {
-      try AudioEngine(Square(.s16), stages: [AudioChoice(Louder.plugin, values: ["factr": "2"])])
+      try AudioEngine(Square(.s16), stages: [try AudioChoice(Louder.plugin, ["factr": "2"])])
     }
     expectEqual(error?.description.contains("did you mean `factor`?"), true)
     let range = #expect(throws: RunError.self) {
-      try AudioEngine(Square(.s16), stages: [AudioChoice(Louder.plugin, values: ["factor": "9"])])
+      try AudioEngine(Square(.s16), stages: [try AudioChoice(Louder.plugin, ["factor": "9"])])
     }
     expectEqual(range?.description, "the audio stage louder: factor=9 is not allowed: give 0 to 8")
   }

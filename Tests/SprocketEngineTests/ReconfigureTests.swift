@@ -175,7 +175,9 @@ struct ReconfigureTests {
         frames(source, 10)
         #expect(throws: Never.self) {
           try engine.reconfigure(
-            change { $0.stages = [StageChoice(AddValue.plugin, values: ["value": "5"])] })
+            change {
+              $0.stages = [StageChoice(AddValue.plugin, of: AddValue.self) { $0.value = 5 }]
+            })
         }
         frames(source, 10)
         #expect(throws: Never.self) { try engine.set("addvalue", ["value": "7"]) }
@@ -228,7 +230,7 @@ struct ReconfigureTests {
   /// Each way in which a change can fail leaves the run as it was.
   @Test(arguments: [
     "unknown sink", "same name", "stage", "new sink", "kept sink", "source", "format", "memory",
-    "unknown setting",
+    "unlike settings",
   ]) func a18WhatFailsChangesNothing(way: String) throws {
     // Not live, so that a busy machine loses no frame either.
     let source = endless(isLive: false, lends: true)
@@ -276,7 +278,7 @@ struct ReconfigureTests {
     case "source": change.source = UnusualSource(capacity: nil)
     case "format": change.source = endless(1 << 21)
     case "memory": change.source = UnusualSource(capacity: 1 << 40)
-    default: change.stages = [StageChoice(AddValue.plugin, values: ["valu": "1"])]
+    default: change.stages = [StageChoice(AddValue.plugin, of: RefusesAll.self) { _ in }]
     }
   }
 
@@ -290,9 +292,8 @@ struct ReconfigureTests {
     "source": "there is no such camera; plug one in",
     "format": "frames of 2097152x4 and up to ",
     "memory": "frames of 8x4 need ",
-    "unknown setting":
-      "the stage addvalue has no setting `valu`; did you mean `value`? it has: value, "
-      + "more, other",
+    "unlike settings":
+      "the stage addvalue is given settings of another stage, NoSettings; give it Settings",
   ]
 
   @Test func a18WhoeverTheRunWaitsForCannotAsk() throws {

@@ -169,8 +169,10 @@ private struct RequestStorm {
   /// The chain once more, with another first value of `addvalue`.
   private mutating func newStages() -> ([StageChoice], [String: Int]) {
     let value = 1 + random.below(20)
-    let choices = stages.map {
-      StageChoice($0, values: $0.name == "addvalue" ? ["value": "\(value)"] : [:])
+    let choices = stages.map { plugin in
+      var choice = StageChoice(plugin)
+      if plugin.name == "addvalue" { choice[AddValue.Settings.self]?.value = value }
+      return choice
     }
     return (choices, stages.contains { $0.name == "addvalue" } ? ["addvalue.value": value] : [:])
   }

@@ -52,7 +52,7 @@ struct MovieNamesTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let names = MovieNames()
     func take(_ path: String) throws(RunError) -> MovieName {
-      try names.take(path, 1, isMadeUp: false, replaces: true) { _ in true }
+      try names.take(OutputName(literal: path), 1, isMadeUp: false, replaces: true) { _ in true }
     }
     try Data([1]).write(to: URL(fileURLWithPath: folder + "/0.mov"))
     for number in 0...1024 { try take(folder + "/\(number).mov").keep() }

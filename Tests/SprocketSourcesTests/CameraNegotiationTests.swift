@@ -48,13 +48,13 @@ import Testing
 
   @Test func exactPixelsGoBeforeCompressedOnes() throws {
     var request = FormatRequest()
-    request.size = (640, 480)
+    request.size = FrameSize(640, 480)
     try expectEqual(choose(Self.webcam, request), mode("YUYV", 640, 480, 30))
   }
 
   @Test func whatWasAskedForIsGiven() throws {
     let request = FormatRequest(
-      format: .yuyv, size: (1920, 1080), rate: FrameRate(frames: 5))
+      format: .yuyv, size: FrameSize(1920, 1080), rate: FrameRate(frames: 5))
     try expectEqual(choose(Self.webcam, request), mode("YUYV", 1920, 1080, 5))
     var slow = FormatRequest()
     slow.rate = FrameRate(frames: 15)
@@ -83,7 +83,7 @@ import Testing
 
   @Test func otherSizesAreRefusedWithThoseThatThereAre() {
     let error = #expect(throws: RunError.self) {
-      try choose(Self.webcam, FormatRequest(format: .yuyv, size: (800, 600)))
+      try choose(Self.webcam, FormatRequest(format: .yuyv, size: FrameSize(800, 600)))
     }
     expectEqual(error?.code, .usage)
     expectEqual(
@@ -98,7 +98,7 @@ import Testing
     expectEqual(format?.description, "cam does not offer NV12; it offers MJPG, YUYV")
     let rate = #expect(throws: RunError.self) {
       try choose(
-        Self.webcam, FormatRequest(size: (1280, 720), rate: FrameRate(frames: 60)))
+        Self.webcam, FormatRequest(size: FrameSize(1280, 720), rate: FrameRate(frames: 60)))
     }
     expectEqual(
       rate?.description,
@@ -117,7 +117,9 @@ import Testing
       try choose(known, FormatRequest(rate: FrameRate(frames: 55)))
     }
     expectEqual(rate?.description, "cam does not offer 55 frames/s; it offers 60 frames/s")
-    let size = #expect(throws: RunError.self) { try choose(known, FormatRequest(size: (1, 1))) }
+    let size = #expect(throws: RunError.self) {
+      try choose(known, FormatRequest(size: FrameSize(1, 1)))
+    }
     expectEqual(
       size?.description.hasPrefix("cam does not offer 1x1; it offers 160x90, 320x180, "), true)
     expectEqual(size?.description.hasSuffix("1920x1080 and 8 more"), true)
@@ -164,10 +166,10 @@ import Testing
       smallest: CameraSize(16, 16), largest: CameraSize(1310, 1001), step: CameraSize(8, 2),
       rates: .these([FrameRate(frames: 30)]))
     let camera = [Self.format("GREY", range)]
-    let asked = FormatRequest(size: (1310, 1001))
+    let asked = FormatRequest(size: FrameSize(1310, 1001))
     try expectEqual(choose(camera, asked), mode("GREY", 1310, 1001, 30))
     #expect(throws: RunError.self) {
-      try choose(camera, FormatRequest(size: (1309, 1001)))
+      try choose(camera, FormatRequest(size: FrameSize(1309, 1001)))
     }
   }
 
@@ -176,7 +178,8 @@ import Testing
     sizes.isTold = false
     let camera = [Self.format("GREY", sizes)]
     try expectEqual(choose(camera).size, CameraSize(640, 480))
-    try expectEqual(choose(camera, FormatRequest(size: (800, 600))).size, CameraSize(800, 600))
+    try expectEqual(
+      choose(camera, FormatRequest(size: FrameSize(800, 600))).size, CameraSize(800, 600))
   }
 
   @Test func rangesOfSizesTakeEveryStep() throws {
@@ -188,10 +191,10 @@ import Testing
       .range(FrameRate(frames: 1), FrameRate(frames: 120))
     }
     try expectEqual(choose(camera, rates: atSize), mode("NV12", 1920, 1080, 30))
-    let asked = FormatRequest(size: (808, 602), rate: FrameRate(frames: 100))
+    let asked = FormatRequest(size: FrameSize(808, 602), rate: FrameRate(frames: 100))
     try expectEqual(choose(camera, asked, rates: atSize), mode("NV12", 808, 602, 100))
     let error = #expect(throws: RunError.self) {
-      try choose(camera, FormatRequest(size: (801, 600)), rates: atSize)
+      try choose(camera, FormatRequest(size: FrameSize(801, 600)), rates: atSize)
     }
     expectEqual(error?.description.contains("16x16 to 4096x2160 in steps of 8x2"), true)
   }

@@ -229,7 +229,7 @@ import Testing
     expectEqual(all.format, .mjpeg)
     expectEqual(all.rate?.framesPerSecond, 15)
     expectEqual(wish.position, .back)
-    expectEqual(wish.completing(FormatRequest(size: (320, 240))).size?.width, 320)
+    expectEqual(wish.completing(FormatRequest(size: FrameSize(320, 240))).size?.width, 320)
     let missing = #expect(throws: RunError.self) { try wish.find(among: [node(0, "a")]) }
     expectEqual(missing?.description.hasPrefix("no camera fits `?size=640x480"), true)
     expectEqual(missing?.description.contains("/dev/video0"), true)

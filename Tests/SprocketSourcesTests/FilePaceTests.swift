@@ -63,8 +63,8 @@ import Testing
     expectTrue(builtinSources.map(\.name).contains("file"))
     expectEqual(builtinSources.map(\.name), builtinSources.map(\.name).sorted())
     expectEqual(
-      FileSource.kind.settings.map(\.name), ["pace", "from", "stream", "asked", "startup"])
-    expectEqual(FileSource.kind.settings.map(\.defaultText), ["fast", "0s", "-1", "-1", "0"])
+      FileSource.kind.settings.map(\.name), ["path", "pace", "from", "stream", "asked", "startup"])
+    expectEqual(FileSource.kind.settings.map(\.defaultText), ["", "auto", "0s", "-1", "-1", "0"])
     #expect(throws: RunError.self) {
       _ = try FileSource.kind.make(argument: "a.avi", values: ["pace": "slow"])
     }

@@ -198,7 +198,7 @@ import Testing
   @Test func theKindTakesSettingsByName() throws {
     let source = try SceneSource.kind.make(
       values: ["seed": "7", "drop": "0.25", "stallfor": "2s", "pace": "fast", "shake": "0"],
-      request: FormatRequest(format: .nv12, size: (33, 21), rate: FrameRate(frames: 60)))
+      request: FormatRequest(format: .nv12, size: FrameSize(33, 21), rate: FrameRate(frames: 60)))
     let scene = try #require(source as? SceneSource)
     expectEqual(scene.settings.seed, 7)
     expectEqual(scene.settings.faults.drop, 0.25)
@@ -271,7 +271,7 @@ import Testing
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let settings = scene {
-      $0.truth = path
+      $0.truth = OutputName(literal: path)
       $0.faults.drop = 0.2
       $0.faults.corrupt = 0.2
       $0.roll = 1
@@ -309,7 +309,7 @@ import Testing
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let settings = scene {
-      $0.truth = path
+      $0.truth = OutputName(literal: path)
       $0.format = .grey
       $0.panX = 0
       $0.shake = 0

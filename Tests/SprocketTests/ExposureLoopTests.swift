@@ -104,7 +104,7 @@ private struct Witness: Stage {
     let engine = try Engine(
       source: source,
       stages: [
-        StageChoice(plugins[0]), StageChoice(plugins[1], values: values),
+        StageChoice(plugins[0]), try StageChoice(plugins[1], values),
         StageChoice(Witness.plugin),
       ], sinks: [NullSink()], options: RunOptions(workers: workers, frameLimit: frames))
     try engine.start()

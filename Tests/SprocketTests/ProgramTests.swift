@@ -28,17 +28,18 @@ import Testing
 
   // MARK: Settings
 
-  @Test func settingsByPropertyAreThoseOfTheCommandLine() {
-    expectEmpty(StageChoice.meter().values)
+  @Test func settingsByPropertyAreThoseOfTheCommandLine() throws {
+    expectEmpty(StageChoice.meter().settings.chosen.map(\.text))
     let stabilize = StageChoice.stabilize {
       $0.mode = .standard
       $0.crop = 0.1
     }
-    expectEqual(stabilize.values, ["mode": "standard", "crop": "0.1"])
+    let asText = try StageChoice(stabilize.plugin, ["mode": "standard", "crop": "0.1"])
+    expectTrue(stabilize == asText)
     let drop = StageChoice.lateDrop { $0.budget = .milliseconds(40) }
-    expectTrue(drop.plugin.name == "latedrop" && drop.values == ["budget": "40ms"])
+    expectTrue(drop == (try StageChoice(LateFrameDrop.plugin, ["budget": "40ms"])))
     let focus = StageChoice.autoFocus { $0.backlash = 0.125 }
-    expectEqual(focus.values, ["backlash": "0.125"])
+    expectEqual(focus.settings.chosen.map { "\($0.name)=\($0.text)" }, ["backlash=0.125"])
   }
 
   @Test(arguments: [0.3, .nan, -.infinity]) func valuesThatAreNotAllowedAreRefused(

@@ -52,7 +52,7 @@ extension Plugin {
     let engine = try Engine(
       source: try SceneSource(settings),
       stages: Plugin.inOrder(builtinStages, format: format).map {
-        StageChoice($0, values: values[$0.name] ?? [:])
+        try StageChoice($0, values[$0.name] ?? [:])
       },
       sinks: [sink], options: options)
     try engine.start()

@@ -6,9 +6,12 @@ import Testing
 private struct Around: Stage {
   static let order = Order.sequence
   static let plugin = Plugin("around", "reports what is around", Around.self)
-  static let settings: [Setting<Self>] = [
-    Setting("reject", \.reject, range: -1...255, "drops frames of that level")
-  ]
+  struct Settings: KindSettings {
+    var reject = -1
+    static var settings: [Setting<Self>] {
+      [Setting("reject", \.reject, range: -1...255, "drops frames of that level")]
+    }
+  }
 
   struct Report: FrameReport {
     var before: Int64 = -1
@@ -20,7 +23,7 @@ private struct Around: Stage {
     ]
   }
 
-  var reject = -1
+  var settings = Settings()
   private var writer: ReportWriter<Report>?
 
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
@@ -33,7 +36,7 @@ private struct Around: Stage {
 
   mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
-    if Int(frame.luma()[row: 0][0]) == reject { return .drop(.rejected) }
+    if Int(frame.luma()[row: 0][0]) == settings.reject { return .drop(.rejected) }
     var report = Report(events: Int64(frame.eventCount))
     if let before = frame.earlier() { report.before = Int64(before.luma()[row: 0][0]) }
     if let after = frame.later() { report.after = Int64(after.luma()[row: 0][0]) }

@@ -6,8 +6,8 @@ extension Rules {
     "SprocketCommand": ["SprocketCommandLine"],
     // FoundationEssentials encodes the summary.
     "SprocketCommandLine": [
-      "Sprocket", "SprocketShare", "SprocketStages", "CSprocketCalls", "ArgumentParser", "Logging",
-      "FoundationEssentials",
+      "Sprocket", "SprocketPipelines", "SprocketShare", "SprocketStages", "CSprocketCalls",
+      "ArgumentParser", "Logging", "FoundationEssentials",
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer",
@@ -20,6 +20,7 @@ extension Rules {
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",
       "SprocketCodecs", "SprocketCore",
     ],
+    "SprocketPipelines": ["Sprocket", "SprocketYAML"],
     "SprocketCapture": ["Sprocket", "SprocketStages"],
     "SprocketTestMemory": ["SprocketCore"],
     "SprocketTesting": [
@@ -57,6 +58,7 @@ extension Rules {
     "SprocketTimes": [],
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
+    "SprocketYAML": ["SprocketLibraries", "CSprocketYAML"],
     "SprocketZBar": ["SprocketLibraries", "CSprocketZBar"],
     "SprocketZstd": ["CSprocketZstd"],
     // For mathematics, as in plug-ins; and for clocks, limits, and the message of `contractBroken`.

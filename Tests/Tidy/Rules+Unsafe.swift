@@ -49,8 +49,7 @@ extension Rules {
         "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(
-      "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],
-      "names of files; signals, terminals"),
+      "Sources/SprocketCommandLine", ["Console", "SprocketMain"], "signals, terminals"),
     Permission(
       "Sources/SprocketCommandLine/Ask",
       [
@@ -160,6 +159,8 @@ extension Rules {
         "V4L2Device+Writing", "V4L2Device", "V4L2Error", "V4L2Holder", "V4L2Node",
       ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
+    Permission("Sources/SprocketPipelines", ["FileIdentity"], "names of files"),
+    Permission("Sources/SprocketYAML", ["YAML", "YAMLParser"], "wraps libyaml"),
     Permission("Sources/SprocketZBar", ["ZBar", "ZBarScanner"], "wraps libzbar"),
     Permission("Sources/SprocketZstd", ["ZstdDecoder"], "wraps libzstd"),
     Permission(
@@ -227,7 +228,9 @@ extension Rules {
       ],
       "belong to one thread at a time, or to whom the ring lets pass"),
     Permission(
-      "Sources/SprocketCommandLine", ["Console", "RunCommand+Setup"],
+      "Sources/SprocketYAML", ["YAMLParser"], "one thread uses a parser at a time"),
+    Permission(
+      "Sources/SprocketCommandLine", ["Console", "RunJob"],
       "a semaphore; a source of which one function may be called from any thread"),
     Permission(
       "Sources/SprocketCommandLine/Bench", ["BenchClip", "BenchCommand"],

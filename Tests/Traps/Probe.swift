@@ -14,9 +14,14 @@ struct Probe: Stage {
 
   static let plugin = Plugin("probe", "makes mistakes", Probe.self)
   static let order = Order.sequence
-  static var settings: [Setting<Self>] { [Setting("mistake", \.mistake, "which one")] }
 
-  var mistake = Mistake.luma
+  struct Settings: KindSettings {
+    var mistake = Mistake.luma
+    static var settings: [Setting<Self>] { [Setting("mistake", \.mistake, "which one")] }
+  }
+
+  var settings = Settings()
+  private var mistake: Mistake { settings.mistake }
   private var writer: ReportWriter<Report>?
   private var port: ControlPort?
 
@@ -86,8 +91,8 @@ struct Probe: Stage {
 struct AnyProbe: Stage {
   static let plugin = Plugin("probe", "makes mistakes", AnyProbe.self)
   static let order = Order.any
-  static var settings: [Setting<Self>] { [Setting("mistake", \.mistake, "which one")] }
-  var mistake = Mistake.eventOrder
+  var settings = Probe.Settings()
+  private var mistake: Mistake { settings.mistake }
 
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     if mistake == .steers { _ = try setup.steers() }

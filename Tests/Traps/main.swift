@@ -73,8 +73,8 @@ func run(_ mistake: Mistake) throws {
     ? try ProbeSource(mistake, settings) : try SceneSource(settings)
   let isOfUnpacker = mistake == .unpacker || mistake == .unpackerRange
   let isAny = mistake == .eventOrder || mistake == .steers
-  let stage = StageChoice(
-    isAny ? AnyProbe.plugin : Probe.plugin, values: ["mistake": mistake.rawValue])
+  let stage = try StageChoice(
+    isAny ? AnyProbe.plugin : Probe.plugin, ["mistake": mistake.rawValue])
   let engine = try Engine(
     source: source, stages: [stage], sinks: [ProbeSink(mistake)],
     options: RunOptions(workers: 2, frameLimit: 10)

@@ -51,12 +51,12 @@ enum StageTime {
     var values: [String: String] = [:]
     for pair in parts.dropFirst().flatMap({ $0.split(separator: ",") }) {
       let sides = pair.split(separator: "=", maxSplits: 1).map(String.init)
-      guard sides.count == 2, plugin.settings.contains(where: { $0.name == sides[0] }) else {
+      guard sides.count == 2 else {
         throw UsageError(text: "\(pair) is no setting of \(plugin.name); write KEY=VALUE")
       }
       values[sides[0]] = sides[1]
     }
-    return try plugin.stages[0].make(values)
+    return plugin.stages[0].make(try StageChoice(plugin, values).settings)
   }
 
   /// Nanoseconds of each call.

@@ -5,11 +5,14 @@ struct Overlay: Stage {
   static let plugin = Plugin(
     "overlay", "the meter's histogram, drawn into the picture", Overlay.self)
   static let order = Order.any
-  static let settings: [Setting<Overlay>] = [
-    Setting("height", \.height, range: 0.05...1, "share of the picture's height")
-  ]
+  struct Settings: KindSettings {
+    var height = 0.25
+    static var settings: [Setting<Self>] {
+      [Setting("height", \.height, range: 0.05...1, "share of the picture's height")]
+    }
+  }
 
-  var height = 0.25
+  var settings = Settings()
   private var meter: ReportReader<ExposureReport>?
   /// Of the drawing, in rows of luma.
   private var rows = 0
@@ -19,7 +22,7 @@ struct Overlay: Stage {
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     try setup.writes(.inPlace)
     meter = try setup.reader(ExposureReport.self, from: "meter")
-    rows = max(1, Int(Double(setup.format.height) * height))
+    rows = max(1, Int(Double(setup.format.height) * settings.height))
     bars = Array(repeating: 0, count: min(256, setup.format.width))
     return setup.format
   }

@@ -4,11 +4,17 @@ import SprocketCore
 struct Vignette: Stage {
   static let plugin = Plugin("vignette", "darkens the picture towards its corners", Vignette.self)
   static let order = Order.any
-  static var settings: [Setting<Vignette>] {
-    [Setting("strength", \.strength, range: 0...1, "light lost in the very corners")]
+  /// What a user may choose.
+  struct Settings: KindSettings {
+    var strength = 0.5
+
+    static var settings: [Setting<Self>] {
+      [Setting("strength", \.strength, range: 0...1, "light lost in the very corners")]
+    }
   }
 
-  var strength = 0.5
+  var settings = Settings()
+
   /// Light lost by a pixel's column, and by its row, in 1/65536; the two add up.
   private var lossByColumn: [Int32] = []
   private var lossByRow: [Int32] = []
@@ -25,7 +31,7 @@ struct Vignette: Stage {
   private func losses(_ count: Int) -> [Int32] {
     (0..<count).map { position in
       let distance = (Double(position) + 0.5) / Double(count) * 2 - 1
-      return Int32(strength / 2 * distance * distance * 65536)
+      return Int32(settings.strength / 2 * distance * distance * 65536)
     }
   }
 

@@ -34,7 +34,8 @@ private struct SimulatedMeter: Stage {
 @Suite struct LiveExposureTests {
   /// log2 of exposure times gain of each of 200 frames, 0 for what is right before frame 100, and the state.
   private func run(
-    _ changes: [(UInt64, [String: String])], _ choose: (inout AutoExposure) -> Void = { _ in }
+    _ changes: [(UInt64, [String: String])],
+    _ choose: (inout AutoExposure.Settings) -> Void = { _ in }
   ) throws -> [(setting: Double, state: ReportWord<AutoExposureReport.State>?)] {
     let controls = [
       ControlDescription(

@@ -6,10 +6,10 @@ import Testing
 
 /// What the stage finds in a picture.
 private func report(
-  _ picture: CodePicture, _ change: (inout Codes) -> Void = { _ in }
+  _ picture: CodePicture, _ change: (inout Codes.Settings) -> Void = { _ in }
 ) throws -> CodesReport {
   var codes = Codes()
-  change(&codes)
+  change(&codes.settings)
   let frame = picture.frame()
   var stage = try StageUnderTest(codes, for: frame)
   return stage.report(on: frame)
@@ -207,7 +207,7 @@ private let word = CodeModules(rows: CodeVectors.word)
       [word, CodeModules(rows: CodeVectors.zeros), CodeModules(rows: CodeVectors.words)]
       + CodeVectors.bars.map { CodeModules(bars: $0.modules, height: 30) }
     var all = Codes()
-    all.types = CodeTypes(Set(CodeType.allCases))
+    all.settings.types = CodeTypes(Set(CodeType.allCases))
     var stage = try StageUnderTest(all, for: CodePicture(width: 200, height: 160).frame())
     for number in 0..<120 {
       var picture = CodePicture(width: 200, height: 160)
@@ -241,7 +241,7 @@ private let word = CodeModules(rows: CodeVectors.word)
   private func looked(_ interval: Duration, _ milliseconds: [Int64]) throws -> [Bool] {
     let frames = frames(milliseconds)
     var codes = Codes()
-    codes.interval = interval
+    codes.settings.interval = interval
     var stage = try StageUnderTest(codes, for: frames[0])
     return frames.indices.map {
       let earlier = $0 == 0 ? [] : [frames[$0 - 1]]

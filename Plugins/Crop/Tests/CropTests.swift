@@ -8,9 +8,9 @@ private func cropped(_ frame: TestFrame, _ crop: Crop) throws -> StageUnderTest<
   return stage.process(frame)
 }
 
-private func crop(_ choose: (inout Crop) -> Void) -> Crop {
+private func crop(_ choose: (inout Crop.Settings) -> Void) -> Crop {
   var crop = Crop()
-  choose(&crop)
+  choose(&crop.settings)
   return crop
 }
 

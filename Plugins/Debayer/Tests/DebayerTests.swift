@@ -75,7 +75,7 @@ extension TestFrame {
   func equalsItsSlowTwinAndAllocatesNothing(format: PixelFormat, method: Debayer.Method) throws {
     for depth in [Debayer.Depth.eight, .source] {
       var stage = Debayer()
-      (stage.method, stage.depth) = (method, depth)
+      (stage.settings.method, stage.settings.depth) = (method, depth)
       let bits = depth == .source ? format.bitsPerSample : 8
       let twin = SlowDebayer(method: method, bits: bits)
       for (width, height) in sizes {
@@ -113,7 +113,7 @@ extension TestFrame {
     let frame = TestFrame(format, width: 7, height: 5, planes: [bytes])
     for method in Debayer.Method.allCases {
       var stage = Debayer()
-      stage.method = method
+      stage.settings.method = method
       var tested = try StageUnderTest(stage, for: frame)
       let planes = try #require(tested.process(frame).picture).planes
       // JFIF: Y = 124.2, Cb = 128 + (50 - 124.2) / 1.772 = 86.1, Cr = 128 + (200 - 124.2) / 1.402 = 182.1.
@@ -135,7 +135,7 @@ extension TestFrame {
       expectEqual(eight.parts, .encoded)
       expectEqual(eight.writtenFormat.color, Color(range: .full, matrix: .bt601, transfer: .linear))
       var stage = Debayer()
-      stage.depth = .source
+      stage.settings.depth = .source
       try expectEqual(StageUnderTest(stage, for: frame).writtenFormat.image, image)
     }
   }
@@ -143,7 +143,7 @@ extension TestFrame {
   @Test func blackAndWhiteBalanceAreThoseOfTheSlowTwinAlsoWhenTheyChange() throws {
     let frame = TestFrame(.bayerGRBG10P, width: 34, height: 9, .random)
     var stage = Debayer()
-    (stage.black, stage.red, stage.blue) = (64.0 / 1023, 1.9, 0.7)
+    (stage.settings.black, stage.settings.red, stage.settings.blue) = (64.0 / 1023, 1.9, 0.7)
     let twin = SlowDebayer(red: 1.9, blue: 0.7, black: 64.0 / 1023).planes(frame)
     var tested = try StageUnderTest(stage, for: frame)
     try expectNil(
@@ -165,7 +165,7 @@ extension TestFrame {
       let frame = TestFrame(
         .bayerRGGB12, width: 4, height: 4, planes: [(0..<16).flatMap { _ in word }])
       var stage = Debayer()
-      stage.black = 256.0 / 4095
+      stage.settings.black = 256.0 / 4095
       var tested = try StageUnderTest(stage, for: frame)
       let planes = try #require(tested.process(frame).picture).planes
       expectEqual(planes.map(Set.init), [[luma], [128], [128]])

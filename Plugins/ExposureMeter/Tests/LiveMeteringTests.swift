@@ -11,19 +11,16 @@ func aChangedMeterMeasuresAsOneThatWasMadeSo(_ first: MeteringMode, _ second: Me
   let frame = TestFrame(
     width: width, height: height, luma: TestPattern.random.bytes(width * height, seed: 3))
   var before = ExposureMeter()
-  (before.mode, before.point) = (first, Point(x: 0.1, y: 0.9))
+  (before.settings.mode, before.settings.point) = (first, Point(x: 0.1, y: 0.9))
   var after = ExposureMeter()
-  (after.mode, after.point) = (second, Point(x: 0.8, y: 0.2))
-  (after.target, after.highlightTarget) = (0.3, 0.5)
+  (after.settings.mode, after.settings.point) = (second, Point(x: 0.8, y: 0.2))
+  (after.settings.target, after.settings.highlightTarget) = (0.3, 0.5)
   var changed = try StageUnderTest(before, for: frame)
   var made = try StageUnderTest(after, for: frame)
   // The first call allocates in Swift's run-time library.
   _ = changed.change { _ in }
   _ = changed.report(on: frame)
-  let allocations = changed.change { stage in
-    (stage.mode, stage.point) = (after.mode, after.point)
-    (stage.target, stage.highlightTarget) = (after.target, after.highlightTarget)
-  }
+  let allocations = changed.change { $0 = after.settings }
   expectEqual(allocations, 0)
   let (found, expected) = (changed.report(on: frame), made.report(on: frame))
   expectEqual(found.logLuminance, expected.logLuminance)

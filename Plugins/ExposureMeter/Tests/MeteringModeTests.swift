@@ -9,7 +9,7 @@ private func report(
   _ frame: TestFrame, _ mode: MeteringMode, point: Point = .center, samples: Int = 0
 ) throws -> ExposureReport {
   var meter = ExposureMeter()
-  (meter.mode, meter.point, meter.samples) = (mode, point, samples)
+  (meter.settings.mode, meter.settings.point, meter.settings.samples) = (mode, point, samples)
   var stage = try StageUnderTest(meter, for: frame)
   return stage.report(on: frame)
 }
@@ -213,11 +213,13 @@ func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: D
 }
 
 @Test func settingsAreRefusedBeyondTheirRange() {
-  let kind = ExposureMeter.plugin.stages[0]
+  let plugin = ExposureMeter.plugin
   for (name, value) in [("mode", "matrix"), ("point", "2/0"), ("target", "0"), ("samples", "-1")] {
-    #expect(throws: SettingError.self) { _ = try kind.make([name: value]) }
+    #expect(throws: RunError.self) { try StageChoice(plugin, [name: value]) }
   }
-  #expect(throws: Never.self) { _ = try kind.make(["mode": "spot", "point": "0.4/0.6"]) }
+  #expect(throws: Never.self) {
+    try StageChoice(plugin, ["mode": "spot", "point": "0.4/0.6"])
+  }
 }
 
 @Test func aFrameIsNotMeteredWithTheOneBefore() throws {

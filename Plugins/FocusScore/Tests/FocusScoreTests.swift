@@ -5,11 +5,12 @@ import Testing
 @testable import FocusScore
 
 /// What the stage says of one frame.
-private func report(_ frame: TestFrame, _ change: (inout FocusScore) -> Void = { _ in }) throws
+private func report(_ frame: TestFrame, _ change: (inout FocusScore.Settings) -> Void = { _ in })
+  throws
   -> FocusReport
 {
   var score = FocusScore()
-  change(&score)
+  change(&score.settings)
   var stage = try StageUnderTest(score, for: frame)
   return stage.report(on: frame)
 }

@@ -12,16 +12,16 @@ func aChangedScoreMeasuresAsOneThatWasMadeSo(_ measure: FocusScore.Measure, _ wi
   let frame = TestFrame(
     width: width, height: height, luma: TestPattern.random.bytes(width * height, seed: 3))
   var before = FocusScore()
-  (before.window, before.point) = (0.4, Point(x: 0.9, y: 0.9))
+  (before.settings.window, before.settings.point) = (0.4, Point(x: 0.9, y: 0.9))
   var after = FocusScore()
-  (after.measure, after.window, after.point) = (measure, window, Point(x: 0.3, y: 0.2))
+  (after.settings.measure, after.settings.window, after.settings.point) = (
+    measure, window, Point(x: 0.3, y: 0.2)
+  )
   var changed = try StageUnderTest(before, for: frame)
   var made = try StageUnderTest(after, for: frame)
   _ = changed.change { _ in }
   _ = changed.report(on: frame)
-  let allocations = changed.change { stage in
-    (stage.measure, stage.window, stage.point) = (after.measure, after.window, after.point)
-  }
+  let allocations = changed.change { $0 = after.settings }
   expectEqual(allocations, 0)
   let (found, expected) = (changed.report(on: frame), made.report(on: frame))
   expectEqual(found.score, expected.score)

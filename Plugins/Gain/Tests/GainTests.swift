@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: [(0.0, Float(1)), (20, 10), (-20, 0.1), (6.0206, 2)])
   func decibelsAreAFactor(db: Double, factor: Float) throws {
     var stage = Gain()
-    stage.db = db
+    stage.settings.db = db
     try stage.configure(AudioStageSetup(rate: 48_000, channels: 2, blockSamples: 4, isLive: false))
     var numbers: [Float] = [0, 0.25, -0.5, 1, -1, 1e-6, 0.125, -0.001]
     let before = numbers

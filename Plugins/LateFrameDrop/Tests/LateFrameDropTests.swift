@@ -43,8 +43,8 @@ private func verdict(_ stage: inout StageUnderTest<LateFrameDrop>, _ frame: Test
 }
 
 @Test func takesItsBudgetFromTheUser() throws {
-  let kind = try #require(LateFrameDrop.plugin.stages.first)
-  let made = try #require(try kind.make(["budget": "250ms"]) as? LateFrameDrop)
+  let choice = try StageChoice(LateFrameDrop.plugin, ["budget": "250ms"])
+  let made = try #require(choice.plugin.stages[0].make(choice.settings) as? LateFrameDrop)
   var stage = try StageUnderTest(made, for: frame(age: 0))
   expectEqual(verdict(&stage, frame(age: 250)), .keep)
   expectEqual(verdict(&stage, frame(age: 251)), .drop(.late))

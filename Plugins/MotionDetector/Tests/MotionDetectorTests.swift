@@ -62,10 +62,10 @@ private func reports(
 }
 
 private func detector(
-  _ scene: Scene = Scene(), _ change: (inout MotionDetector) -> Void = { _ in }
+  _ scene: Scene = Scene(), _ change: (inout MotionDetector.Settings) -> Void = { _ in }
 ) throws -> StageUnderTest<MotionDetector> {
   var detector = MotionDetector()
-  change(&detector)
+  change(&detector.settings)
   var first = scene
   return try StageUnderTest(detector, for: first.frame())
 }
@@ -267,7 +267,7 @@ private func detector(
           return frame
         }
         var detector = MotionDetector()
-        detector.region = region
+        detector.settings.region = region
         var stage = try StageUnderTest(detector, for: frame(.zeros, 0))
         for number in 0..<40 { _ = stage.process(frame(.zeros, number)) }
         let shown = stage.process(frame(.full, 40))

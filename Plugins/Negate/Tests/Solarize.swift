@@ -17,15 +17,23 @@ public struct Solarize: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting(
-        "threshold", \.threshold, range: 0...1, unit: "fraction of full scale",
-        "samples above it are negated")
-    ]
+  /// What a user may choose.
+  public struct Settings: KindSettings {
+    var threshold = 0.5
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [
+        Setting(
+          "threshold", \.threshold, range: 0...1, unit: "fraction of full scale",
+          "samples above it are negated")
+      ]
+    }
   }
 
-  var threshold = 0.5
+  public var settings = Settings()
+
   var limit: UInt8 = 0
   var writer: ReportWriter<Report>?
 
@@ -34,7 +42,7 @@ public struct Solarize: Stage {
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     try setup.writes(.inPlace)
     writer = setup.report(Report.self)
-    limit = UInt8((threshold * 255).rounded())
+    limit = UInt8((settings.threshold * 255).rounded())
     return setup.format
   }
 

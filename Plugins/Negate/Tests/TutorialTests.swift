@@ -13,12 +13,12 @@ import Testing
 }
 
 @Test func solarizeTakesItsThresholdFromTheUser() throws {
-  let kind = try #require(Solarize.plugin.stages.first)
-  let made = try #require(try kind.make(["threshold": "1"]) as? Solarize)
+  let choice = try StageChoice(Solarize.plugin, ["threshold": "1"])
+  let made = try #require(choice.plugin.stages[0].make(choice.settings) as? Solarize)
   let frame = TestFrame(width: 2, height: 1, luma: [0, 255])
   var stage = try StageUnderTest(made, for: frame)
   expectEqual(stage.process(frame).report?.changed, 0)
-  #expect(throws: SettingError.self) { try kind.make(["threshold": "1.5"]) }
+  #expect(throws: RunError.self) { try StageChoice(Solarize.plugin, ["threshold": "1.5"]) }
 }
 
 /// It says nothing of them: then they are refused, with the formats that it can take.

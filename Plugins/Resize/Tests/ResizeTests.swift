@@ -4,9 +4,9 @@ import Testing
 
 @testable import Resize
 
-private func resize(_ choose: (inout Resize) -> Void) -> Resize {
+private func resize(_ choose: (inout Resize.Settings) -> Void) -> Resize {
   var resize = Resize()
-  choose(&resize)
+  choose(&resize.settings)
   return resize
 }
 

@@ -7,7 +7,7 @@ private func rotate(
   _ turn: Rotate.Turn = .none, _ mirror: Rotate.Mirror = .none, upright: Bool = false
 ) -> Rotate {
   var rotate = Rotate()
-  (rotate.turn, rotate.mirror, rotate.upright) = (turn, mirror, upright)
+  (rotate.settings.turn, rotate.settings.mirror, rotate.settings.upright) = (turn, mirror, upright)
   return rotate
 }
 

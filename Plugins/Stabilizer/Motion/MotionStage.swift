@@ -6,11 +6,8 @@ public struct MotionStage: Stage {
 
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [Setting("mode", \.mode, Stabilizer.modeSetting)]
-  }
-
-  var mode = Stabilizer.Mode.auto
+  public typealias Settings = Stabilizer.Settings
+  public var settings = Settings()
   private var writer: ReportWriter<Report>?
   private var estimator: MotionEstimator?
   private let words = MotionWords()
@@ -23,7 +20,9 @@ public struct MotionStage: Stage {
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
     (writer, estimator) = (nil, nil)
-    guard Stabilizer.active(mode, format, isLive: setup.isLive) != .off else { return format }
+    guard Stabilizer.active(settings.mode, format, isLive: setup.isLive) != .off else {
+      return format
+    }
     let estimator = MotionEstimator(width: format.width, height: format.height)
     for scale in estimator.scales { try setup.reads(.luma(scale)) }
     // Up to three damaged or dropped frames in a row are bridged.

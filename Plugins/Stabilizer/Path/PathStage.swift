@@ -6,24 +6,9 @@ public struct PathStage: Stage {
 
   public static var order: Order { .sequence }
 
-  public static var settings: [Setting<Self>] {
-    [
-      Setting("mode", \.mode, Stabilizer.modeSetting),
-      Setting(
-        "crop", \.crop, range: 0...0.25,
-        "of the picture that may be cut off at each side; never more, and the zoom is constant"
-      ).live,
-      Setting(
-        "lookahead", \.lookahead, range: 1...60, unit: "frames",
-        "known of the future in mode cinematic"),
-    ]
-  }
+  public typealias Settings = Stabilizer.Settings
+  public var settings = Settings()
 
-  public var mode = Stabilizer.Mode.auto
-  /// Share of the picture that may be cut off at each side, 0 to 0.25.
-  public var crop = 0.05
-  /// Later frames that mode `cinematic` knows, 1 to 60.
-  public var lookahead = 15
   private var writer: ReportWriter<Report>?
   private var motion: ReportReader<MotionReport>?
   private var report = Report()
@@ -41,7 +26,7 @@ public struct PathStage: Stage {
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
-    let active = Stabilizer.active(mode, format, isLive: setup.isLive)
+    let active = Stabilizer.active(settings.mode, format, isLive: setup.isLive)
     writer = setup.report(Report.self)
     (motion, planner, limits) = (nil, nil, [])
     report = Report()
@@ -49,27 +34,27 @@ public struct PathStage: Stage {
     report.set(stabilizedFromSensor: .identity, width: format.width, height: format.height)
     self.format = format
     guard active != .off else {
-      if mode != .off { limits = [Self.inactive] }
+      if settings.mode != .off { limits = [Self.inactive] }
       return format
     }
     noteCrop()
     motion = try setup.reader(MotionReport.self, from: "stabilize/estimate")
-    let known = active == .cinematic ? lookahead : 0
+    let known = active == .cinematic ? settings.lookahead : 0
     if known > 0 { setup.readsAhead(known) }
     planner = PathPlanner(
-      width: format.width, height: format.height, crop: crop, lookahead: known)
+      width: format.width, height: format.height, crop: settings.crop, lookahead: known)
     ahead.reserveCapacity(known)
     return format
   }
 
   public mutating func retune() {
     guard let format, planner != nil else { return }
-    planner?.window = CropWindow(width: format.width, height: format.height, crop: crop)
+    planner?.window = CropWindow(width: format.width, height: format.height, crop: settings.crop)
     noteCrop()
   }
 
   private mutating func noteCrop() {
-    if crop == 0, limits.isEmpty { limits = [Self.withoutRoom] }
+    if settings.crop == 0, limits.isEmpty { limits = [Self.withoutRoom] }
   }
 
   private static let inactive =

@@ -45,7 +45,7 @@ func aLiveCropZoomsFromItsFrameOn(_ mode: Stabilizer.Mode, _ workers: Int) throw
 @Test func aLiveCropAllocatesNothing() throws {
   let picture = TestFrame(width: 128, height: 96, luma: [UInt8](repeating: 9, count: 128 * 96))
   var off = PathStage()
-  off.mode = .off
+  off.settings.mode = .off
   var stage = try StageUnderTest(off, for: picture)
   _ = stage.change { _ in }
   expectEqual(stage.change { $0.crop = 0.2 }, 0)

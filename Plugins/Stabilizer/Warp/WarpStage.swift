@@ -4,11 +4,8 @@ public import SprocketCore
 public struct WarpStage: Stage {
   public static var order: Order { .any }
 
-  public static var settings: [Setting<Self>] {
-    [Setting("mode", \.mode, Stabilizer.modeSetting)]
-  }
-
-  var mode = Stabilizer.Mode.auto
+  public typealias Settings = Stabilizer.Settings
+  public var settings = Settings()
   private var plan: ReportReader<StabilizeReport>?
   private var warp: PictureWarp?
 
@@ -17,7 +14,9 @@ public struct WarpStage: Stage {
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
     (plan, warp) = (nil, nil)
-    guard Stabilizer.active(mode, format, isLive: setup.isLive) != .off else { return format }
+    guard Stabilizer.active(settings.mode, format, isLive: setup.isLive) != .off else {
+      return format
+    }
     plan = try setup.reader(StabilizeReport.self, from: "stabilize/plan")
     try setup.writes(.nextImage, depth: .any)
     warp = format.image.map { PictureWarp($0, width: format.width, height: format.height) }

@@ -18,7 +18,7 @@ private struct Bench {
 
   func stage(alpha: Double = -1) -> Undistort {
     var stage = Undistort()
-    (stage.calibration, stage.alpha) = (path, alpha)
+    (stage.settings.calibration, stage.settings.alpha) = (InputName(path), alpha)
     return stage
   }
 }
@@ -172,11 +172,11 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
       "\($0)".hasPrefix("needs a calibration file")
     }
     var stage = Undistort()
-    stage.calibration = bench.scratch.path("none.yml")
+    stage.settings.calibration = InputName(bench.scratch.path("none.yml"))
     #expect {
       try StageUnderTest(stage, for: frame)
     } throws: {
-      "\($0)".hasPrefix("cannot use \(stage.calibration): No such file")
+      "\($0)".hasPrefix("cannot use \(stage.settings.calibration.path): No such file")
     }
     frame.format.lens = try Calibration(Array(CalibrationTexts.xml.utf8))
       .lens(.auto, alpha: -1, width: 320, height: 240)
@@ -190,7 +190,7 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
   @Test func workersDoNotChangeIt() throws {
     let bench = try Bench(CalibrationTexts.yaml())
     let pictures = (0..<20).map { TestFrame(.i420, width: 40, height: 30, .random, seed: $0 + 1) }
-    let stage = StageChoice.undistort { $0.calibration = bench.path }
+    let stage = StageChoice.undistort { $0.calibration = InputName(bench.path) }
     try expectNil(TestRun.firstDifference(through: [stage]) { TestCamera(pictures) })
   }
 }

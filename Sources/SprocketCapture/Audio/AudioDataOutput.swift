@@ -1,4 +1,5 @@
 public import Sprocket
+internal import SprocketStages
 
 /// A block of sound, lent for a call.
 public struct SoundBlock: Sendable {
@@ -120,7 +121,7 @@ extension CaptureDevice {
     if let volume = state.withLock(\.volume),
       let gain = stages.firstIndex(where: { $0.plugin.name == "gain" })
     {
-      stages[gain].values["db"] = volumeDecibels(volume).settingText
+      stages[gain][Gain.Settings.self]?.db = volumeDecibels(volume)
     }
     return switch kind {
     case .microphone(let info):

@@ -85,6 +85,6 @@ public struct FormatChoice: Sendable, Hashable, CustomStringConvertible {
   }
 
   var request: FormatRequest {
-    FormatRequest(format: pixelFormat, size: (size.width, size.height), rate: rate)
+    FormatRequest(format: pixelFormat, size: FrameSize(size.width, size.height), rate: rate)
   }
 }

@@ -181,17 +181,16 @@ extension SessionShape {
   /// The stages, with the saved settings of the camera's loops.
   var liveStages: [StageChoice] {
     guard let loops = camera?.state.withLock(\.loops), !loops.isEmpty else { return stages }
+    // They were checked when they were set.
     return stages.map { stage in
-      var stage = stage
-      stage.values.merge(loops[stage.plugin.name] ?? [:]) { _, live in live }
-      return stage
+      loops[stage.plugin.name].flatMap { try? stage.with($0) } ?? stage
     }
   }
 
   /// Removes the saved settings of a loop if its stage has a new configuration.
   func forgetLoops(since old: SessionShape) {
     let changed = stages.filter { new in
-      old.stages.contains { $0.plugin.name == new.plugin.name && !$0.isSame(as: new) }
+      old.stages.contains { $0.plugin.name == new.plugin.name && $0 != new }
     }
     camera?.state.withLock { device in
       for stage in changed { device.loops[stage.plugin.name] = nil }

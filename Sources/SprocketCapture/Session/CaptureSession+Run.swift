@@ -123,7 +123,7 @@ extension CaptureSession {
       attached.append((output, sinks))
       change.attached += sinks
     }
-    let isSameStages = new.stages.elementsEqual(shape.stages) { $0.isSame(as: $1) }
+    let isSameStages = new.stages == shape.stages
     let stages = new.liveStages
     if !isSameStages {
       for output in new.workers { try output.check(stages: new.stageNames) }

@@ -83,11 +83,11 @@ final class SessionRun: Sendable {
     state.withLock { state in
       state.stages = Set(stages.map(\.plugin.name))
       state.stabilization = stages.first { $0.plugin.name == "stabilize" }
-        .map { $0.values["mode"] ?? "auto" }
+        .flatMap { $0.settings.text(of: "mode") }
       (state.loopModes, state.loopChanges, state.loopStarts) = ([:], [:], [:])
       for stage in stages {
         guard let loop = CaptureDevice.Loop(rawValue: stage.plugin.name) else { continue }
-        state.loopModes[loop] = stage.values["mode"] ?? "continuous"
+        state.loopModes[loop] = stage.settings.text(of: "mode")
       }
     }
   }

@@ -32,7 +32,8 @@ struct SessionShape: Sendable {
   var soundParts: [AnyHashable] {
     guard let microphone else { return [] }
     let readers = outputs.filter { $0 is any ReadsSound }.map { ObjectIdentifier($0) }
-    return [ObjectIdentifier(microphone), readers] + soundStages.map { [$0.plugin.name: $0.values] }
+    return [ObjectIdentifier(microphone), readers]
+      + soundStages.map { [$0.plugin.name: $0.settings.chosen.map { [$0.name, $0.text] }] }
   }
 
   var stageNames: Set<String> { Set(stages.map(\.plugin.name)) }
@@ -133,11 +134,5 @@ struct SessionShape: Sendable {
     } catch {
       return .no(error)
     }
-  }
-}
-
-extension StageChoice {
-  func isSame(as other: StageChoice) -> Bool {
-    plugin.name == other.plugin.name && values == other.values
   }
 }

@@ -154,6 +154,7 @@ extension TensorSize: SettingValue {
   }
   public var settingText: String { "\(width)x\(height)" }
   public static var allowed: String { "WIDTHxHEIGHT, such as 640x640" }
+  public static var forms: [SettingForm] { [.text(pattern: "[1-9][0-9]*x[1-9][0-9]*")] }
 }
 
 /// A number for each channel, spelled `0.5` for all or `0.485/0.456/0.406`, in the order of the channels.
@@ -181,6 +182,9 @@ public struct ChannelValues: Sendable, Hashable, SettingValue {
       .joined(separator: "/")
   }
   public static var allowed: String { "a number, or three such as 0.485/0.456/0.406" }
+  public static var forms: [SettingForm] {
+    [.number(isWhole: false), .text(pattern: "-?[0-9]+(\\.[0-9]+)?(/-?[0-9]+(\\.[0-9]+)?){2}")]
+  }
 }
 
 /// Regions of a picture, spelled `x/y/width/height` each, with `+` between them; the whole picture by

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `sprocket ask`: sends one request to a run that has a control socket, and prints the answer.
 struct AskCommand: ParsableCommand {
@@ -26,8 +27,8 @@ struct AskCommand: ParsableCommand {
 
   private var argument: String? { arguments.first }
 
-  func execute(_ registry: Registry, _ signals: inout StopSignals) throws {
-    let line = try line(registry)
+  func execute(_ kinds: Kinds, _ signals: inout StopSignals) throws {
+    let line = try line(kinds)
     let connection = try RunConnection(path: socket)
     try connection.connect(&signals)
     try connection.send(line, &signals)
@@ -65,10 +66,10 @@ struct AskCommand: ParsableCommand {
     }
   }
 
-  private func line(_ registry: Registry) throws(RunError) -> String {
+  private func line(_ kinds: Kinds) throws(RunError) -> String {
     var line = Line(request: request)
     if request == "reconfigure" {
-      try addChange(to: &line, registry)
+      try addChange(to: &line, kinds)
     } else if request == "control" {
       guard !arguments.isEmpty else { throw missing("NAME=VALUE") }
       line.controls = try keyValues(arguments, option: "control")
@@ -103,7 +104,7 @@ struct AskCommand: ParsableCommand {
   }
 
   /// What is to change, as `KEY=VALUE` each. Relative paths are those of this process.
-  private func addChange(to line: inout Line, _ registry: Registry) throws(RunError) {
+  private func addChange(to line: inout Line, _ kinds: Kinds) throws(RunError) {
     for text in arguments {
       guard let equals = text.firstIndex(of: "=") else {
         throw RunError(.usage, "write \(text) as KEY=VALUE")
@@ -111,8 +112,10 @@ struct AskCommand: ParsableCommand {
       let value = String(text[text.index(after: equals)...])
       switch text[..<equals] {
       case "source":
-        let path = RunCommand.path(ofSource: value)
-        line.source = path.map { value.dropLast($0.count) + absolutePath($0) } ?? value
+        let name = value.prefix { $0 != ":" }
+        let path = value.dropFirst(name.count + 1)
+        line.source =
+          ["file", "replay"].contains(name) ? "\(name):\(absolutePath(String(path)))" : value
       case "source-set":
         let pair = try keyValues([value], option: "source-set")
         line.sourceSettings = (line.sourceSettings ?? [:]).merging(pair) { $1 }
@@ -126,7 +129,7 @@ struct AskCommand: ParsableCommand {
       case "stage":
         line.stages = (line.stages ?? []) + (value.isEmpty ? [] : [value])
       case "attach":
-        line.attach = (line.attach ?? []) + [try absolute(sink: value, registry)]
+        line.attach = (line.attach ?? []) + [try absolute(sink: value, kinds)]
       case "detach": line.detach = (line.detach ?? []) + [value]
       case let key:
         let known = ["source", "source-set", "format", "size", "rate", "stage", "attach", "detach"]
@@ -138,11 +141,13 @@ struct AskCommand: ParsableCommand {
   }
 
   /// The text of a sink, with an absolute path if it writes a file.
-  private func absolute(sink text: String, _ registry: Registry) throws(RunError) -> String {
+  private func absolute(sink text: String, _ kinds: Kinds) throws(RunError) -> String {
     // The run may know sinks that this program does not.
-    guard let choice = try? registry.sink(text), let path = choice.path else { return text }
-    let start = choice.kind.name.count + 1
-    return "\(choice.kind.name):\(absolutePath(path))\(text.dropFirst(start + path.count))"
+    guard let part = try? kinds.sink(text), let path = part.settings.files.first?.path else {
+      return text
+    }
+    let start = part.kind.count + 1
+    return "\(part.kind):\(absolutePath(path))\(text.dropFirst(start + path.count))"
   }
 
   private func addArgument(to line: inout Line) throws(RunError) {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Sprocket
+internal import SprocketPipelines
 
 /// Answers requests in JSON (docs/on-demand.md). Later versions add keys and requests, and remove none.
 struct RequestAnswerer: Sendable {
@@ -77,7 +78,7 @@ struct RequestAnswerer: Sendable {
         .usage,
         "`\(request.request)` has no moment; a script has \(known), each with at_frame or at_s")
     }
-    if let path = request.path { try RunCommand.refuseDescriptor(path, request.request) }
+    if let path = request.path { try FileIdentity.refuseDescriptor(path, request.request) }
     switch request.request {
     case "set":
       let (stage, values) = try request.stageSettings
@@ -131,7 +132,7 @@ struct RequestAnswerer: Sendable {
   ) throws(RunError) -> Answer {
     let id = request.recording.map { RecordingID($0) }
     let time = AskedTime(moment: try request.moment, holder: client)
-    if let path = request.path { try RunCommand.refuseDescriptor(path, request.request) }
+    if let path = request.path { try FileIdentity.refuseDescriptor(path, request.request) }
     switch request.request {
     case "record":
       return Answer(

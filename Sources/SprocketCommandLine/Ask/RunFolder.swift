@@ -155,7 +155,12 @@ struct RunFolder: ~Copyable {
 /// A path from the root, for programs with another working directory. The corresponding C function is
 /// `getcwd`.
 func absolutePath(_ path: String) -> String {
-  guard !path.isEmpty, !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else { return path }
+  path.isEmpty || path.hasPrefix("/") ? path : "\(workingFolder())/\(path)"
+}
+
+/// The corresponding C function is `getcwd`.
+func workingFolder() -> String {
+  guard let folder = unsafe getcwd(nil, 0) else { return "." }
   defer { unsafe free(folder) }
-  return unsafe "\(String(cString: folder))/\(path)"
+  return unsafe String(cString: folder)
 }

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// Makes sources, stages and sinks for a change of a run, from texts as on the command line.
 final class RunParts: Sendable {
@@ -13,10 +14,11 @@ final class RunParts: Sendable {
     var detached: [String] = []
   }
 
-  private let registry: Registry
-  private let outputs: OutputRequests
+  private let kinds: Kinds
+  private let request: OutputRequest
   private struct State {
-    var source: SourceText
+    var source: Part
+    var format: SourceFormat
     /// Files that the run reads or writes, by the sink's name; those of the run's start have none.
     var paths: [(sink: String?, path: String)]
     /// A change is under way.
@@ -24,12 +26,15 @@ final class RunParts: Sendable {
   }
   private let state: Locked<State>
 
-  /// `paths` are files that the run writes, beside those of its source.
-  init(_ registry: Registry, outputs: OutputRequests, source: SourceText, paths: [String]) {
-    self.registry = registry
-    self.outputs = outputs
-    let own = Self.files(of: source).map { (Self.sourceKey, $0) }
-    state = Locked(State(source: source, paths: paths.map { (nil, $0) } + own))
+  init(_ kinds: Kinds, _ made: MadePipeline, of run: Run) {
+    self.kinds = kinds
+    request = made.request
+    let source = made.pipeline.source ?? Pipeline.usualSource
+    let own = source.settings.files.map { (Optional(Self.sourceKey), $0.path) }
+    let others = run.fileNames.filter { name in !own.contains { $0.1 == name } }
+    state = Locked(
+      State(
+        source: source, format: made.pipeline.format, paths: others.map { (nil, $0) } + own))
   }
 
   /// Changes the run; throws if it stays as it was.
@@ -44,15 +49,15 @@ final class RunParts: Sendable {
     defer { state.withLock { $0.isBusy = false } }
     var change = Reconfiguration()
     let source = try source(texts)
-    change.source = try source?.make(registry)
+    change.source = try source.map { (part, format) throws(RunError) in
+      try kinds.make(part, format)
+    }
     // Another source, and settings that are given, have values of their own.
     let names = engine.description.controls?.controls.map(\.name) ?? []
     change.keepsControls =
       texts.source == nil && !names.contains { texts.sourceSettings?[$0] != nil }
-    if let stages = texts.stages {
-      var choices: [StageChoice] = []
-      for text in stages { choices.append(try registry.choice(text)) }
-      change.stages = choices
+    change.stages = try texts.stages?.map { (text) throws(RunError) in
+      try kinds.choice(kinds.stage(text))
     }
     guard
       change.source != nil || change.stages != nil || !texts.attached.isEmpty
@@ -60,25 +65,25 @@ final class RunParts: Sendable {
     else {
       throw RunError(.usage, "nothing is to change; name a source, its format, stages or sinks")
     }
-    var paths: [(sink: String?, path: String)] = []
-    for path in source.map({ Self.files(of: $0) }) ?? [] {
+    let read = source?.part.settings.files.map(\.path) ?? []
+    for path in read {
       if texts.source != nil || texts.sourceSettings != nil {
-        try RunCommand.refuseDescriptor(path, "source")
+        try FileIdentity.refuseDescriptor(path, "source")
       }
-      guard texts.source != nil else { continue }
-      try refuse(path, "source", among: [], isSource: true)
+      if texts.source != nil { try refuse(path, "source", among: [], isSource: true) }
     }
+    var paths: [(sink: String?, path: String)] = []
     for text in texts.attached {
-      let choice = try registry.sink(text)
-      try check(choice, beside: paths.map(\.path))
-      change.attached.append(try choice.make(outputs))
-      if let path = choice.path { paths.append((choice.kind.name, path)) }
+      let part = try kinds.sink(text)
+      try check(part, beside: paths.map(\.path))
+      change.attached.append(try kinds.make(part, request))
+      paths += part.settings.files.map { (part.kind, $0.path) }
     }
     change.detached = texts.detached
-    if let source { paths += Self.files(of: source).map { (Self.sourceKey, $0) } }
+    paths += read.map { (Self.sourceKey, $0) }
     try engine.reconfigure(change)
     state.withLock { [paths] state in
-      if let source { state.source = source }
+      if let source { (state.source, state.format) = source }
       state.paths.removeAll { path in
         path.sink.map { texts.detached.contains($0) || source != nil && $0 == Self.sourceKey }
           ?? false
@@ -90,57 +95,53 @@ final class RunParts: Sendable {
   /// In place of a sink's name: the files of the source.
   private static let sourceKey = "source"
 
-  /// Files that a source reads or writes.
-  private static func files(of source: SourceText) -> [String] {
-    [RunCommand.path(ofSource: source.name), source.values["truth"]].compactMap(\.self)
-  }
-
   /// The source after the change; `nil` if it stays.
-  private func source(_ texts: Texts) throws(RunError) -> SourceText? {
+  private func source(_ texts: Texts) throws(RunError) -> (part: Part, format: SourceFormat)? {
     let isFormat = texts.format != nil || texts.size != nil || texts.rate != nil
     guard texts.source != nil || texts.sourceSettings != nil || isFormat else { return nil }
-    var source = state.withLock(\.source)
+    var (part, format) = state.withLock { ($0.source, $0.format) }
     if let name = texts.source {
       // Another source begins with its own defaults.
-      source = SourceText(name: name, values: [:], request: FormatRequest())
-      if let path = RunCommand.path(ofSource: name) {
-        try RunCommand.refuseDevice(asSource: path)
+      (part, format) = (try kinds.source(name), SourceFormat())
+      for file in part.settings.files where file.use == .read {
+        try FileIdentity.refuseDevice(file.path)
       }
     }
-    source.values.merge(texts.sourceSettings ?? [:]) { $1 }
-    if let format = texts.format { source.request.format = try PixelFormat(option: format) }
+    part.settings = try kinds.kind(part.kind, .source).settings(
+      texts.sourceSettings ?? [:], from: part.settings)
+    if let text = texts.format { format.format = try PixelFormat(option: text) }
     if let size = texts.size {
-      guard let found = try? FrameSize.parse(size) else {
+      guard let found = FrameSize(settingText: size) else {
         throw RunError(.usage, "size: give WIDTHxHEIGHT, such as 1280x720")
       }
-      source.request.size = (found.width, found.height)
+      format.size = found
     }
     if let rate = texts.rate {
       guard rate > 0, rate <= 1000 else {
         throw RunError(.usage, "rate: give frames/s, above 0 and at most 1000")
       }
-      source.request.rate = FrameRate(framesPerSecond: rate)
+      format.rate = FrameRate(framesPerSecond: rate)
     }
-    return source
+    return (part, format)
   }
 
   /// Throws if the sink would write to standard output, or into a file that the run reads or writes.
-  private func check(_ choice: SinkChoice, beside new: [String]) throws(RunError) {
-    let isPipe = choice.kind.name == PipeSink.kind.name
-    if isPipe || choice.path.map(RunCommand.isStandardOutput) == true {
+  private func check(_ part: Part, beside new: [String]) throws(RunError) {
+    let files = part.settings.files.map(\.path)
+    if part.kind == PipeSink.kind.name || files.contains(where: FileIdentity.isStandardOutput) {
       throw RunError(
-        .usage, "\(choice.kind.name) cannot take standard output of a run that goes on; give a file"
-      )
+        .usage, "\(part.kind) cannot take standard output of a run that goes on; give a file")
     }
-    if choice.kind.name == ChecksumSink.kind.name, choice.path == nil {
+    if part.kind == ChecksumSink.kind.name, files.isEmpty {
       throw RunError(
         .usage,
         "checksum: give a file for the frames' digests, checksum:PATH; the digest of a whole run "
           + "is of all its frames")
     }
-    guard let path = choice.path else { return }
-    try RunCommand.refuseDescriptor(path, choice.kind.name)
-    try refuse(path, choice.kind.name, among: new)
+    for path in files {
+      try FileIdentity.refuseDescriptor(path, part.kind)
+      try refuse(path, part.kind, among: new)
+    }
   }
 
   /// A source may read what the source before it read.
@@ -149,7 +150,7 @@ final class RunParts: Sendable {
   ) throws(RunError) {
     let paths = state.withLock(\.paths).filter { !isSource || $0.sink != Self.sourceKey }
     let known = paths.map(\.path) + new
-    guard known.contains(where: { RunCommand.isSame($0, path) }) else { return }
+    guard known.contains(where: { FileIdentity.isSame($0, path) }) else { return }
     throw RunError(.usage, "\(what): this run reads or writes \(path) already; give another file")
   }
 }

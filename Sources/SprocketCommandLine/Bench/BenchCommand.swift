@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CSprocketCalls
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `sprocket bench`: what stages cost, by the engine's own account of them.
 struct BenchCommand: ParsableCommand {
@@ -80,15 +81,15 @@ struct BenchCommand: ParsableCommand {
   static let firstFrames: UInt64 = 20
   static let defaultFormats: [PixelFormat] = [.mjpeg, .yuyv, .nv12]
   static let defaultSizes = [
-    FrameSize(width: 640, height: 480), FrameSize(width: 1280, height: 720),
+    FrameSize(640, 480), FrameSize(1280, 720),
   ]
 
   func validate() throws {
     if stage.isEmpty { throw ValidationError("name what to measure, such as --stage focus") }
   }
 
-  func execute(_ registry: Registry, _ signals: inout StopSignals) throws {
-    let chain = try stage.map { try registry.choice($0) }
+  func execute(_ kinds: Kinds, _ signals: inout StopSignals) throws {
+    let chain = try stage.map { try kinds.choice(kinds.stage($0)) }
     let earlier = try against.map { path throws(RunError) in try BenchResult.read(path) }
     var file: OutputFile?
     if let json {
@@ -101,7 +102,7 @@ struct BenchCommand: ParsableCommand {
       voice.tell(notice: "this is a debug build: what it measures says little about a release")
     }
     let loads = kernelText("/proc/loadavg")?.split(separator: " ").prefix(2) ?? []
-    var cases = try makeCases(chain, registry, &signals)
+    var cases = try makeCases(chain, kinds, &signals)
     let isWhole = try measure(&cases, &signals)
     let results = cases.compactMap { $0.result(countsAllocations: countsAllocations) }
     guard !results.isEmpty else {
@@ -127,7 +128,7 @@ struct BenchCommand: ParsableCommand {
   // MARK: Cases
 
   private func makeCases(
-    _ chain: [StageChoice], _ registry: Registry, _ signals: inout StopSignals
+    _ chain: [StageChoice], _ kinds: Kinds, _ signals: inout StopSignals
   ) throws -> [BenchCase] {
     let isScene = source == "scene"
     let formats = try format.map { text throws(RunError) in try PixelFormat(option: text) }
@@ -138,7 +139,7 @@ struct BenchCommand: ParsableCommand {
     var refusals: [RunError] = []
     for format in formatChoices {
       for size in sizes {
-        let clip = try load(format, size, registry, &signals)
+        let clip = try load(format, size, kinds, &signals)
         for count in workers.isEmpty ? [1] : workers {
           do throws(RunError) {
             cases.append(
@@ -159,17 +160,18 @@ struct BenchCommand: ParsableCommand {
 
   /// Copies the first frames of the source to memory.
   private func load(
-    _ format: PixelFormat?, _ size: FrameSize?, _ registry: Registry,
+    _ format: PixelFormat?, _ size: FrameSize?, _ kinds: Kinds,
     _ signals: inout StopSignals
   ) throws -> BenchClip {
-    if let path = RunCommand.path(ofSource: source) {
-      try RunCommand.refuseDevice(asSource: path)
-    }
     var values = try keyValues(sourceSet, option: "--source-set")
     if source == "scene", values["pace"] == nil { values["pace"] = "fast" }
-    let request = FormatRequest(
-      format: format, size: size.map { ($0.width, $0.height) }, rate: nil)
-    let made = try registry.source(source, values: values, request: request)
+    let part = try kinds.source(source, values)
+    for file in part.settings.files where file.use == .read {
+      try FileIdentity.refuseDevice(file.path)
+    }
+    var wanted = SourceFormat()
+    (wanted.format, wanted.size) = (format, size)
+    let made = try kinds.make(part, wanted)
     let box = ClipBox()
     let sink = ClosureSink("clip", reading: .encoded) { frame in box.clip?.add(frame) }
     let options = RunOptions(workers: 1, frameLimit: UInt64(BenchClip.frames))

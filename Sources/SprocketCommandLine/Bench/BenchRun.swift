@@ -110,7 +110,7 @@ extension Engine {
 extension StageChoice {
   /// The stage as `--stage` spells it, with settings sorted by name.
   var text: String {
-    let settings = values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    let settings = settings.chosen.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.text)" }
     return plugin.name + (settings.isEmpty ? "" : ":" + settings.joined(separator: ","))
   }
 }

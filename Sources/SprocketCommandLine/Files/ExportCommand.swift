@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `export`: converts movies and dumps into movies for other programs.
 ///
@@ -77,8 +78,8 @@ struct ExportCommand: ParsableCommand {
     help: ArgumentHelp(
       "Makes a file of that size, in two passes: 10M, 10MB. Short ones come less near.",
       valueName: "size"),
-    transform: byteCount)
-  var targetSize: Int?
+    transform: ByteCount.parse)
+  var targetSize: ByteCount?
 
   @Option(
     help: ArgumentHelp(
@@ -119,7 +120,7 @@ struct ExportCommand: ParsableCommand {
   }
 
   /// Options that change pictures or sound.
-  private var changes: [(option: String, isGiven: Bool)] {
+  var changes: [(option: String, isGiven: Bool)] {
     [
       ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
       ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
@@ -129,21 +130,16 @@ struct ExportCommand: ParsableCommand {
   }
 
   func execute(
-    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     let jobs = try self.jobs
-    if let job = jobs.first(where: { $0.output.contains(MovieSink.place) }) {
-      throw RunError(
-        .usage,
-        "export writes one file of each, so \(job.output) cannot have a number; leave {n} out")
-    }
     if jobs.count > 1 { return try BatchExport(command: self, jobs: jobs).execute(&signals) }
-    try export(jobs[0], registry, invocation, &signals)
+    try export(jobs[0], kinds, invocation, &signals)
   }
 
   /// One file.
   private func export(
-    _ job: Job, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    _ job: Job, _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     if FileSource.isNamedPicture(job.output) {
       throw RunError(
@@ -155,15 +151,13 @@ struct ExportCommand: ParsableCommand {
       if !quiet, !job.isDump, let note = others(job, try? MovieCopy.header(of: job.input)) {
         Console.errors.say(note)
       }
-      return try RunCommand.parse(try soundArguments(job)).makeWhole(
-        job.output, registry, invocation, &signals)
+      return try runJob(soundRun(job, kinds)).makeWhole(job.output, kinds, invocation, &signals)
     }
     if let targetSize {
-      return try SizedExport(self, job, size: targetSize).execute(registry, invocation, &signals)
+      return try SizedExport(self, job, size: targetSize.bytes).execute(kinds, invocation, &signals)
     }
     guard copy else {
-      return try RunCommand.parse(try arguments(job)).makeWhole(
-        job.output, registry, invocation, &signals)
+      return try runJob(run(job, kinds)).makeWhole(job.output, kinds, invocation, &signals)
     }
     if job.isDump || job.isPictures || FileSource.isNamedPicture(job.input) {
       let what = job.isDump ? "is a dump" : "names pictures"
@@ -187,10 +181,7 @@ struct ExportCommand: ParsableCommand {
       ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
       ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
       ("--rate", rate?.settingText), ("--stream", stream),
-      (
-        "--target-size",
-        targetSize.map { $0 < 1 << 29 ? "\(Double($0) / 1024)K" : "\(Double($0) / 1_048_576)M" }
-      ),
+      ("--target-size", targetSize?.settingText),
     ]
     for (name, value) in options { if let value { all += [name, value] } }
     for stage in stage { all += ["--stage", stage] }
@@ -207,77 +198,11 @@ struct ExportCommand: ParsableCommand {
     return all + ["--", job.input, job.output]
   }
 
-  /// For sound alone.
-  private func soundArguments(_ job: Job) throws(RunError) -> [String] {
-    let pictures = changes.first { $0.isGiven && $0.option != "--audio" }?.option
-    guard let option = copy ? "--copy" : audio != nil ? "--audio" : pictures else {
-      var microphone = "\(job.isDump ? "replay" : "file"):\(job.input)"
-      if let from { microphone += ",from=\(from.settingText)" }
-      if let stream { microphone += ",stream=\(stream)" }
-      var all = ["--source", "none", "--microphone", microphone, "--sound=\(job.output)"]
-      all += length.map { ["--duration", $0.settingText] } ?? []
-      if overwrite { all.append("--overwrite") }
-      if quiet { all.append("--quiet") }
-      if brief { all.append("--brief") }
-      return all
-    }
-    throw RunError(.usage, "\(job.output) is a file of sound alone: leave out \(option)")
-  }
-
-  private var length: Duration? {
-    to.map { .nanoseconds($0.nanosecondCount - (from?.nanosecondCount ?? 0)) }
-  }
-
-  /// The same for `run`.
-  func arguments(_ job: Job) throws(RunError) -> [String] {
-    var all = ["--source", job.source]
-    let codec = codec ?? "h264"
-    let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
-    let isPictures = job.isPictures
-    if let stream {
-      if isPictures {
-        throw RunError(
-          .usage, "\(job.input) names pictures, each of which is whole; leave out --stream")
-      }
-      all += ["--source-set", "stream=\(stream)"]
-    }
-    let isMovie = !job.isDump && !isPictures && job.input != "-"
-    let header = isMovie ? try MovieCopy.header(of: job.input) : nil
-    let tracks = header?.tracks ?? []
-    // A stream without times gets this rate. Of a movie, frames are doubled and left out instead.
-    let isTimed = !isPictures && header?.hasTimes ?? true
-    let kinds = Set(tracks.filter(\.isReadable).map(\.kind))
-    if !isTimed, let rate { all += ["--rate", rate.settingText] }
-    all += ["--movie=\(job.output)", "--codec", isTimed ? constant ?? codec : codec]
-    if let from { all += ["--from", from.settingText] }
-    all += length.map { ["--duration", $0.settingText] } ?? []
-    if audio == "none" {
-      all += ["--microphone", "none"]
-    } else if let audio {
-      all += ["--audio-codec", audio]
-    } else if kinds.contains("audio") {
-      all += ["--audio-codec", "aac"]
-    }
-    if !quiet { for note in notes(job, header) { Console.errors.say(note) } }
-    var stages = stage
-    // Pictures of one film may have been taken upright and across.
-    let upright = upright || isPictures
-    if upright || rotate != nil {
-      stages.append("rotate:upright=\(upright)" + (rotate.map { ",turn=\($0)" } ?? ""))
-    }
-    let part = [crop.map { "pixels=\($0)" }, aspect.map { "aspect=\($0)" }].compactMap(\.self)
-    if !part.isEmpty { stages.append("crop:" + part.joined(separator: ",")) }
-    let resize = [
-      upright ? "square=true" : nil, scale.map { "size=\($0)" },
-      isPictures ? "hold=true" : nil,
-    ].compactMap(\.self)
-    if !resize.isEmpty { stages.append("resize:" + resize.joined(separator: ",")) }
-    for stage in stages { all += ["--stage", stage] }
-    if overwrite { all.append("--overwrite") }
-    if quiet { all.append("--quiet") }
-    if brief { all.append("--brief") }
-    if verify { all.append("--verify") }
-    return all
+  /// A run that tells as much as the export.
+  func runJob(_ run: Run) -> RunJob {
+    var job = RunJob(run)
+    (job.isQuiet, job.isBrief) = (quiet, brief)
+    return job
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 extension ExportCommand {
   /// One input and the output that is made of it.
@@ -16,8 +17,10 @@ extension ExportCommand {
     private static func isDump(_ path: String) -> Bool { path.lowercased().hasSuffix(".mcap") }
 
     var isDump: Bool { Self.isDump(input) }
+    /// The kind of source, and of microphone, that reads it.
+    var kind: String { isDump ? ReplaySource.kind.name : FileSource.kind.name }
     /// The argument of `--source`.
-    var source: String { (isDump ? "replay:" : "file:") + input }
+    var source: String { "\(kind):\(input)" }
   }
 
   var jobs: [Job] {
@@ -120,11 +123,11 @@ extension ExportCommand {
   /// Throws if a job would overwrite an input or an output of another job, under its final or partial name.
   private static func check(_ jobs: [Job]) throws(RunError) {
     var read: [String: String] = [:]
-    for job in jobs { if let file = RunCommand.file(job.input) { read[file] = job.input } }
+    for job in jobs { if let file = FileIdentity.of(job.input) { read[file] = job.input } }
     var written: [String: Job] = [:]
     for job in jobs {
       let names = [job.output, OutputFile.partialPath(of: PartialFile.target(of: job.output))]
-      for file in names.compactMap(RunCommand.file) {
+      for file in names.compactMap(FileIdentity.of) {
         if let input = read[file] {
           throw RunError(
             .usage,
@@ -157,28 +160,16 @@ enum MediaFolder {
   }
 }
 
-extension RunCommand {
-  /// Executes a run that has to reach the end of its input. Throws an error if the user stops it, because the
-  /// output `path` is then incomplete. `path` is `nil` if the output is temporary.
-  func makeWhole(
-    _ path: String?, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
-  ) throws {
-    guard try execute(registry, invocation, &signals, mustBeWhole: true) else { return }
-    throw RunError(
-      .failed, path.map { "stopped: \($0) has only what was read until then" } ?? "stopped")
-  }
-}
-
 /// Throws if input and output are the same file.
 func refuseSame(_ input: String, _ output: String) throws(RunError) {
-  if PartialFile.isThere(input), PartialFile.isThere(output), RunCommand.isSame(input, output) {
+  if PartialFile.isThere(input), PartialFile.isThere(output), FileIdentity.isSame(input, output) {
     throw RunError(.usage, "\(input) and \(output) are the same file; give another name")
   }
 }
 
 /// Throws if the input has the partial name of the output, and would be overwritten.
 func refusePartial(_ input: String, of output: String) throws(RunError) {
-  if RunCommand.isPartial(input, of: output) {
+  if FileIdentity.isPartial(input, of: output) {
     throw RunError(
       .usage,
       "\(output) is called \(input) until it is complete, which would be lost; give another name")

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `inspect`: what is in a file.
 struct InspectCommand: ParsableCommand {
@@ -33,12 +34,11 @@ struct InspectCommand: ParsableCommand {
     }
     if let thumbnail {
       let ending = thumbnail.lowercased()
-      guard ending.hasSuffix(".jpg") || ending.hasSuffix(".jpeg") || ending.hasSuffix(".png"),
-        !thumbnail.contains("{")
+      guard ending.hasSuffix(".jpg") || ending.hasSuffix(".jpeg") || ending.hasSuffix(".png")
       else {
         throw ValidationError(
-          "--thumbnail \(thumbnail) is not the name of a picture; give one that ends in .jpg or .png, "
-            + "and has no braces")
+          "--thumbnail \(thumbnail) is not the name of a picture; give one that ends in .jpg or .png"
+        )
       }
     }
     if thumbnail == nil, overwrite {
@@ -47,7 +47,7 @@ struct InspectCommand: ParsableCommand {
   }
 
   func execute(
-    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     let entries = try inspect(&signals)
     guard let thumbnail, let entry = entries.first else { return }
@@ -57,14 +57,22 @@ struct InspectCommand: ParsableCommand {
     // A file may say anything.
     let seconds = video.durationSeconds.isFinite ? min(max(video.durationSeconds, 0), 1e9) : 0
     let begin = Duration.nanoseconds(Int64(seconds * 1e8))
-    var arguments = ["--source", (entry.topics == nil ? "file:" : "replay:") + entry.file]
-    if let name = video.source { arguments += ["--source-set", "stream=\(name)"] }
-    arguments += ["--frames", "1", "--stills", thumbnail, "--quiet", "--microphone", "none"]
-    if video.count > 10, begin > .zero { arguments += ["--from", begin.settingText] }
-    let stages = ["rotate:upright=true", "resize:square=true,size=320x"]
-    arguments += stages.flatMap { ["--stage", $0] }
-    if overwrite { arguments.append("--overwrite") }
-    try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+    let isDump = entry.topics != nil
+    var texts = ["path": entry.file]
+    texts["stream"] = video.source
+    if video.count > 10, begin > .zero { texts["from"] = begin.settingText }
+    let source = try kinds.kind(isDump ? ReplaySource.kind.name : FileSource.kind.name, .source)
+    var pipeline = Pipeline(source: Part(source.name, try source.settings(texts)))
+    pipeline.stages = [
+      try kinds.stage("rotate:upright=true"), try kinds.stage("resize:square=true,size=320x"),
+    ]
+    pipeline.sound.microphones = [Part(SoundParts.none, NoSettings())]
+    var stills = StillSettings()
+    stills.path = OutputName(literal: thumbnail)
+    pipeline.outputs = [Part(StillSink.kind.name, stills)]
+    var job = RunJob(Run(pipeline))
+    (job.run.settings.frames, job.run.settings.overwrite, job.isQuiet) = (1, overwrite, true)
+    try job.execute(kinds, invocation, &signals)
   }
 
   /// The given files. A folder is replaced by the files that it contains.

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `recover`: makes a plain file from one that a crash cut off.
 struct RecoverCommand: ParsableCommand {
@@ -26,7 +27,7 @@ struct RecoverCommand: ParsableCommand {
   var quiet = false
 
   func execute(
-    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     try refuseSame(broken, out)
     if isDump != out.lowercased().hasSuffix(".mcap") {
@@ -38,8 +39,8 @@ struct RecoverCommand: ParsableCommand {
           : "recover makes dumps of dumps alone, whose names end in .mcap; give \(out) another ending"
       )
     }
-    guard RunCommand.isPartial(broken, of: out) else {
-      return try recover(to: out, registry, invocation, &signals)
+    guard FileIdentity.isPartial(broken, of: out) else {
+      return try recover(to: out, kinds, invocation, &signals)
     }
     if PartialFile.isThere(out), !overwrite {
       throw RunError.opening(out, purpose: "a recovered file", EEXIST)
@@ -48,7 +49,7 @@ struct RecoverCommand: ParsableCommand {
     defer { close(lock) }
     // The partial name of the new file is taken by the broken one.
     let other = PartialFile.freeName(PartialFile.target(of: out), with: ".recovered")
-    try recover(to: other, registry, invocation, &signals)
+    try recover(to: other, kinds, invocation, &signals)
     try PartialFile.rename(other, to: out, replaces: overwrite)
   }
 
@@ -58,21 +59,14 @@ struct RecoverCommand: ParsableCommand {
   private var isDump: Bool { broken.lowercased().hasSuffix(".mcap") }
 
   private func recover(
-    to path: String, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    to path: String, _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     let overwrite = mayReplace(path)
-    let common = [overwrite ? "--overwrite" : nil, quiet ? "--quiet" : nil].compactMap(\.self)
-    if isDump {
-      guard try isOwnDump(&signals) else { return try recoverRecords(to: path, &signals) }
-      let arguments = ["--source", "replay:\(broken)", "--dump=\(path)"] + common
-      return try RunCommand.parse(arguments).makeWhole(path, registry, invocation, &signals)
-    }
-    if SoundSink.isAlone(path) {
-      let arguments = [
-        "--source", "none", "--microphone", "file:\(broken)", "--sound=\(path)",
-      ]
-      return try RunCommand.parse(arguments + common).makeWhole(
-        path, registry, invocation, &signals)
+    if isDump, !(try isOwnDump(&signals)) { return try recoverRecords(to: path, &signals) }
+    if isDump || SoundSink.isAlone(path) {
+      var job = RunJob(run(to: path))
+      (job.run.settings.overwrite, job.isQuiet) = (overwrite, quiet)
+      return try job.makeWhole(path, kinds, invocation, &signals)
     }
     if FileSource.isNamedPicture(broken) {
       throw RunError(
@@ -85,6 +79,23 @@ struct RecoverCommand: ParsableCommand {
       try MovieCopy.copy(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)
     }
     if !quiet { FileEntry(file: out, contents).tell(copyOf: broken) }
+  }
+
+  /// A dump of the dump, or the sound alone.
+  private func run(to path: String) -> Run {
+    guard isDump else {
+      var pipeline = Pipeline(source: Part(EmptySource.kind))
+      var sound = FileSoundSettings()
+      sound.path = InputName(broken)
+      pipeline.sound.microphones = [Part(FileAudioSource.kind.name, sound)]
+      pipeline.sound.files.path = OutputName(literal: path)
+      return Run(pipeline)
+    }
+    var (replay, dump) = (ReplaySettings(), DumpSettings())
+    (replay.path, dump.path) = (InputName(broken), OutputName(literal: path))
+    var pipeline = Pipeline(source: Part(ReplaySource.kind.name, replay))
+    pipeline.outputs = [Part(DumpSink.kind.name, dump)]
+    return Run(pipeline)
   }
 
   /// Whether Sprocket wrote the file, from one source.

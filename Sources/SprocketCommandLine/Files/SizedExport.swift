@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `export --target-size`: two passes, and more second ones while the file has another size.
 struct SizedExport {
@@ -58,7 +59,7 @@ struct SizedExport {
   private static let turns = 4
 
   func execute(
-    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     let aim = Double(size) * Self.aim - otherBytes
     var rate = max(Self.least, Int(aim * 8 / seconds))
@@ -83,9 +84,9 @@ struct SizedExport {
         FileCalls.remove(folder + name)
       }
     }
-    try run(1, rate, folder, to: folder + draft, registry, invocation, &signals)
+    try run(1, rate, folder, to: folder + draft, kinds, invocation, &signals)
     for turn in 0..<Self.turns {
-      try run(2, rate, folder, to: job.output, registry, invocation, &signals)
+      try run(2, rate, folder, to: job.output, kinds, invocation, &signals)
       let made = Double(FileCalls.byteCount(at: job.output) ?? 0)
       let off = made / Double(size) - 1
       if off <= 0, -off <= Self.tolerance { return }
@@ -109,19 +110,19 @@ struct SizedExport {
   }
 
   private func run(
-    _ pass: Int, _ rate: Int, _ folder: String, to path: String, _ registry: Registry,
-    _ invocation: Invocation,
-    _ signals: inout StopSignals
+    _ pass: Int, _ rate: Int, _ folder: String, to path: String, _ kinds: Kinds,
+    _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     var command = command
-    let codec = command.codec ?? "h264"
-    command.codec = codec.adding(
-      setting: "bitrate=\(rate),pass=\(pass),statistics=\(folder)/pass")
-    command.overwrite = command.overwrite || pass == 2
-    if pass == 1 { (command.audio, command.overwrite, command.quiet) = ("none", true, true) }
+    if pass == 1 { (command.audio, command.quiet) = (SoundParts.none, true) }
+    var run = try command.run(ExportCommand.Job(input: job.input, output: path), kinds)
+    var movie = run.sources[0].pipeline.outputs[0]
+    movie[MovieSettings.self]?.codec.bitRate = BitRate(bitsPerSecond: rate)
+    movie[MovieSettings.self]?.codec.pass = pass
+    movie[MovieSettings.self]?.codec.statistics = OutputName(literal: "\(folder)/pass")
+    run.sources[0].pipeline.outputs[0] = movie
+    run.settings.overwrite = true
     if !self.command.quiet { Console.errors.say("pass \(pass) of 2, \(rate / 1000) kbit/s") }
-    let arguments = try command.arguments(ExportCommand.Job(input: job.input, output: path))
-    try RunCommand.parse(arguments).makeWhole(
-      pass == 1 ? nil : path, registry, invocation, &signals)
+    try command.runJob(run).makeWhole(pass == 1 ? nil : path, kinds, invocation, &signals)
   }
 }

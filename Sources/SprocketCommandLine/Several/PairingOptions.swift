@@ -17,15 +17,4 @@ struct PairingOptions: ParsableArguments {
       "With --pair: writes each pair, and each frame without a partner, as JSON Lines.",
       valueName: "path"), completion: .file())
   var path: String?
-
-  func validate() throws {
-    if path != nil, tolerance == nil {
-      throw ValidationError("--pairs is for --pair; add --pair 5ms")
-    }
-  }
-
-  func pairing(_ sources: [String], overwrite: Bool) throws(RunError) -> FramePairing? {
-    guard let tolerance else { return nil }
-    return try FramePairing(sources, within: tolerance, path: path, overwrite: overwrite)
-  }
 }

@@ -1,10 +1,12 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// The run of one source, ready to start, and what is needed at its end.
 final class PreparedRun {
   /// Names the source in messages; `nil` in a run of one source.
   let label: String?
   let engine: Engine
+  let pipeline: Pipeline
   let digest: ChecksumSink?
   let desk: RequestDesk
   let controlSocket: ControlSocket?
@@ -24,23 +26,39 @@ final class PreparedRun {
   /// Whether a recording is being made, and is to be stopped once it is.
   private let pending = PendingRecording()
 
+  /// Connects what asks a run with what was made of its description.
   init(
-    label: String?, _ command: RunCommand, _ desk: RequestDesk, digest: ChecksumSink?,
-    controlSocket: ControlSocket?, trigger: TriggeredRecording?, script: RequestScript?,
-    voice: Voice
-  ) {
-    self.label = label
-    engine = desk.engine
-    self.digest = digest
-    self.desk = desk
-    self.controlSocket = controlSocket
-    self.trigger = trigger
-    self.script = script
-    self.voice = voice
-    frameLimit = command.knownFrames(desk.engine)
-    limits = (command.frames, command.duration)
-    endsWithRecording = command.recording.recordsAtOnce
-    freeSpace = command.recording.movieFolder.map { FreeSpace($0) }
+    _ made: MadePipeline, _ run: Run, _ label: String?, _ kinds: Kinds, _ voice: Voice
+  ) throws(RunError) {
+    let (engine, pipeline) = (made.engine, made.pipeline)
+    try engine.setControls(pipeline.controls, voice)
+    let desk = RequestDesk(engine, RunParts(kinds, made, of: run))
+    let movie = pipeline.outputs.lazy.compactMap { $0[MovieSettings.self] }.first
+    if movie?.recordsAtOnce == true { _ = try desk.record() }
+    let trigger = made.condition.map { TriggeredRecording(keep: $0.keep, voice) }
+    if let trigger {
+      trigger.connect(desk)
+      made.condition?.connect { trigger.note(holds: $0, $1) }
+    }
+    let asking = pipeline.asking
+    script =
+      asking.script.path.isEmpty ? nil : try RequestScript(asking.script.path, desk, voice)
+    controlSocket =
+      asking.controlSocket.isEmpty
+      ? nil : try ControlSocket(path: asking.controlSocket.path, desk)
+    (self.label, self.engine, self.pipeline, self.desk) = (label, engine, pipeline, desk)
+    (digest, self.trigger, self.voice) = (made.digest, trigger, voice)
+    limits = (run.settings.frames, run.settings.duration)
+    frameLimit = Self.knownFrames(run.settings, engine)
+    endsWithRecording = movie?.recordsAtOnce == true
+    freeSpace = pipeline.recordingFolder.map { FreeSpace($0) }
+  }
+
+  /// Frames that the run will have, where that is known: for the progress.
+  private static func knownFrames(_ settings: RunSettings, _ engine: Engine) -> UInt64? {
+    if let frames = settings.frames { return frames }
+    guard settings.duration == nil || engine.description.frameCount == 0 else { return nil }
+    return engine.description.frameCount.map { UInt64($0) }
   }
 
   func start() throws(RunError) {
@@ -122,6 +140,34 @@ final class PreparedRun {
 
   /// A sentence with the source's label before it.
   func named(_ sentence: String) -> String { label.map { "\($0): \(sentence)" } ?? sentence }
+}
+
+extension Pipeline {
+  /// Folder of the movies that are asked for or have limits, or of the stills that are asked for: the status
+  /// line shows the free space of its disk.
+  fileprivate var recordingFolder: String? {
+    if let movie = outputs.lazy.compactMap({ $0[MovieSettings.self] }).first {
+      guard movie.isAsked || movie.recordsAtOnce else { return nil }
+      let path = movie.path.path
+      return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) }
+        ?? "."
+    }
+    let stills = outputs.lazy.compactMap { $0[StillSettings.self] }.first(where: \.isOnDemand)
+    return stills.map { StillSink.folder(of: $0.path.settingText) }
+  }
+}
+
+extension Engine {
+  /// Writes the controls of a run's start, in their order.
+  fileprivate func setControls(_ controls: [ControlWish], _ voice: Voice) throws(RunError) {
+    do throws(RunError) {
+      let wishes = controls.map { (name: $0.name, text: $0.value) }
+      if let note = try write(controls: wishes).note { voice.tell(notice: note) }
+    } catch {
+      throw RunError(
+        error.code, error.description, error.settings + [SettingPath("source", "control")])
+    }
+  }
 }
 
 /// A recording that a key or signal asks for, until its file is made.

@@ -44,6 +44,9 @@ public struct BitRate: Sendable, Hashable, SettingValue {
   }
 
   public static var allowed: String { "bits per second, such as 8M or 128k" }
+  public static var forms: [SettingForm] {
+    [.number(isWhole: false), .text(pattern: "[0-9]+(\\.[0-9]+)?[kMG]?")]
+  }
 }
 
 /// What a complete file holds of one source: `samples` are `delivered`, `silence` and `corrected` together.

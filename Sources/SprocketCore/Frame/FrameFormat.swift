@@ -113,6 +113,9 @@ extension FrameRate: SettingValue {
   public var settingText: String { seconds == 1 ? "\(frames)" : "\(frames)/\(seconds)" }
 
   public static var allowed: String { "frames per second, such as 30, 29.97 or 30000/1001" }
+  public static var forms: [SettingForm] {
+    [.number(isWhole: false), .text(pattern: "[1-9][0-9]*/[1-9][0-9]*|[0-9]+(\\.[0-9]+)?(fps)?")]
+  }
 }
 
 /// By how much luma is reduced in both directions.

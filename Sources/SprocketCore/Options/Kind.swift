@@ -1,100 +1,96 @@
-/// A source or a sink without its type: its name, what can be said of it beforehand, and how to make one.
-public struct Kind<Made, Request: KindRequest>: Sendable {
+/// A source, a microphone or a sink without its type: its name, what can be said of it beforehand, and how to
+/// make one.
+public struct Kind<Made, Request: KindRequest>: NamedKind {
+  public static var noun: String { Request.noun }
+  public static func path(_ kind: String, _ setting: String?) -> SettingPath {
+    Request.path(kind, setting)
+  }
+
   /// What `--source` or `--sink` calls it.
   public let name: String
   /// One line: what it is for.
   public let text: String
-  /// What follows the name and a colon, such as `PATH`; `nil` where nothing may. A sink's `PATH` is a file
-  /// that it writes: the command line checks it against the other files of the run.
+  /// The setting whose value may stand behind the name and a colon, such as `path`; `nil` where nothing may.
   public let argument: String?
+  /// How help shows that value, such as `PATH`.
+  public let shownArgument: String
   /// The name may stand without it.
   public let isArgumentOptional: Bool
-  /// Descriptions of all settings. Each read makes them anew, so that they cost nothing at the start.
-  public var settings: [SettingDescription] { describeSettings() }
-  private let describeSettings: @Sendable () -> [SettingDescription]
-  private let makeIt: @Sendable (String, [String: String], Request) throws(RunError) -> Made
+  public let settingsType: any KindSettings.Type
+  private let makeIt: @Sendable (any KindSettings, Request) throws(RunError) -> Made
 
-  /// `make` gets what follows the colon (empty where nothing does) and the settings.
   package init<Settings: KindSettings>(
-    _ name: String, _ text: String, _ argument: String?, isOptional: Bool, _ type: Settings.Type,
-    _ make: @escaping @Sendable (String, Settings, Request) throws(RunError) -> Made
+    _ name: String, _ text: String, _ argument: String?, shown: String?, isOptional: Bool,
+    _ type: Settings.Type,
+    _ make: @escaping @Sendable (Settings, Request) throws(RunError) -> Made
   ) {
     self.name = name
     self.text = text
     self.argument = argument
+    shownArgument = shown ?? argument?.uppercased() ?? ""
     isArgumentOptional = isOptional
-    describeSettings = { Settings.settings.map { SettingDescription($0, of: Settings()) } }
-    makeIt = { (argument, values, request) throws(RunError) in
-      var chosen = Settings()
-      do throws(SettingError) {
-        for setting in Settings.settings {
-          if let value = values[setting.name] { try setting.apply(value, to: &chosen) }
-        }
-      } catch {
+    settingsType = type
+    makeIt = { (settings, request) throws(RunError) in
+      guard let own = settings as? Settings else {
         throw RunError(
-          refused: error, at: Request.path(name, error.name), of: "the \(Request.noun) \(name)")
+          .usage,
+          "the \(Request.noun) \(name) is given settings of another kind, "
+            + "\(Swift.type(of: settings)); give it \(type)", change: Request.path(name, nil))
       }
-      return try make(argument, chosen, request)
+      return try make(own, request)
     }
   }
 
   /// As it is written behind its option: `scene`, `file:PATH`, `camera[:NAME]`.
   public var usage: String {
-    guard let argument else { return name }
-    return isArgumentOptional ? "\(name)[:\(argument)]" : "\(name):\(argument)"
+    guard argument != nil else { return name }
+    return isArgumentOptional ? "\(name)[:\(shownArgument)]" : "\(name):\(shownArgument)"
   }
 
-  /// Makes one. Throws `.usage` for a missing or needless argument, a key that it does not have, and a value
-  /// that is not allowed.
+  /// Makes one. Throws `.usage` for settings of another type, and if what the kind is about is not named.
   public func make(
-    argument given: String = "", values: [String: String] = [:], request: Request = Request()
+    _ settings: any KindSettings, request: Request = Request()
   ) throws(RunError) -> Made {
-    if let argument, given.isEmpty, !isArgumentOptional {
+    if let argument, !isArgumentOptional,
+      settings.text(of: argument) == settingsType.init().text(of: argument)
+    {
       throw RunError(
-        .usage, "the \(Request.noun) \(name) needs more: give \(name):\(argument)",
+        .usage, "the \(Request.noun) \(name) needs more: give \(name):\(shownArgument)",
         change: Request.path(name, nil))
     }
-    if argument == nil, !given.isEmpty {
-      if let equals = given.firstIndex(of: "="),
-        settings.contains(where: { $0.name == given[..<equals] })
-      {
-        throw RunError(
-          .usage,
-          "the \(Request.noun) \(name) takes nothing behind a colon: give \(given) as a setting",
-          change: Request.path(name, String(given[..<equals])))
-      }
-      throw RunError(
-        .usage, "the \(Request.noun) \(name) takes nothing behind a colon: leave out \(given)",
-        change: Request.path(name, nil))
-    }
-    let known = settings.map(\.name)
-    if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
+    return try makeIt(settings, request)
+  }
+
+  /// Reads settings from what follows the name and a colon, and from texts by their names. Throws for a
+  /// needless argument, a name that it does not have, and a value that is not allowed.
+  public func settings(
+    argument given: String, _ texts: [String: String]
+  ) throws(RunError) -> any KindSettings {
+    guard !given.isEmpty else { return try settings(texts) }
+    guard let argument else {
+      let name = given.firstIndex(of: "=").map { String(given[..<$0]) }
+      let isSetting = settings.contains { $0.name == name }
       throw RunError(
         .usage,
-        "the \(Request.noun) \(name) has no setting `\(unknown)`; "
-          + knownNames(known, near: unknown, "it has"), change: Request.path(name, unknown))
+        "the \(Request.noun) \(self.name) takes nothing behind a colon: "
+          + (isSetting ? "give \(given) as a setting" : "leave out \(given)"),
+        change: Request.path(self.name, isSetting ? name : nil))
     }
-    return try makeIt(given, values, request)
+    guard texts[argument] == nil else {
+      throw RunError(
+        .usage, "the \(Request.noun) \(name): \(argument) is given twice; give it once",
+        change: Request.path(name, argument))
+    }
+    var texts = texts
+    texts[argument] = given
+    return try settings(texts)
   }
-}
 
-/// What a user may choose of a source or a sink, by `KEY=VALUE`.
-public protocol KindSettings: Sendable {
-  static var settings: [Setting<Self>] { get }
-  /// The defaults.
-  init()
-}
-
-extension KindSettings {
-  /// Throws for a value that is not allowed, as it would be where it is given as text. `owner` is what the
-  /// error calls it, such as "the source scene".
-  public func check(of owner: String) throws(RunError) {
-    var copy = self
-    do throws(SettingError) {
-      for setting in Self.settings { try setting.apply(setting.read(from: self), to: &copy) }
-    } catch {
-      throw RunError(refused: error, at: .source(error.name), of: owner)
-    }
+  /// Makes one from what follows the name and a colon, and from texts by their names.
+  public func make(
+    argument: String = "", values: [String: String] = [:], request: Request = Request()
+  ) throws(RunError) -> Made {
+    try make(settings(argument: argument, values), request: request)
   }
 }
 

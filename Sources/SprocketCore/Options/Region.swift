@@ -28,6 +28,9 @@ public struct Region: Sendable, Hashable, SettingValue {
     [x, y, width, height].map(\.settingText).joined(separator: "/")
   }
   public static var allowed: String { "x/y/width/height in fractions of the picture, 0 to 1" }
+  public static var forms: [SettingForm] {
+    [.text(pattern: "[0-9]+(\\.[0-9]+)?(/[0-9]+(\\.[0-9]+)?){3}")]
+  }
 
   /// The region in pixels of a `width` by `height` picture; at least one pixel.
   public func pixels(width: Int, height: Int) -> (columns: Range<Int>, rows: Range<Int>) {
@@ -73,6 +76,7 @@ public struct PixelArea: Sendable, Hashable, SettingValue {
     self == .whole ? "all" : "\(x)/\(y)/\(width)/\(height)"
   }
   public static var allowed: String { "x/y/width/height in whole pixels, or all" }
+  public static var forms: [SettingForm] { [.text(pattern: "all|[0-9]+(/[0-9]+){3}")] }
 }
 
 /// A point in fractions of the picture, 0/0 top left, 1/1 bottom right: spelled `x/y`.
@@ -95,4 +99,7 @@ public struct Point: Sendable, Hashable, SettingValue {
   }
   public var settingText: String { [x, y].map(\.settingText).joined(separator: "/") }
   public static var allowed: String { "x/y in fractions of the picture, 0 to 1" }
+  public static var forms: [SettingForm] {
+    [.text(pattern: "[0-9]+(\\.[0-9]+)?/[0-9]+(\\.[0-9]+)?")]
+  }
 }

@@ -9,11 +9,14 @@
 /// frame and allocates nothing. `finish` ends the run; `notes` are asked after it.
 public protocol Stage: SendableMetatype {
   associatedtype Report: FrameReport = NoReport
+  associatedtype Settings: KindSettings = NoSettings
 
-  static var settings: [Setting<Self>] { get }
   static var order: Order { get }
 
   init()
+
+  /// What the user chose. The engine sets it before `configure`, and where live settings have changed.
+  var settings: Settings { get set }
 
   /// Returns the format that flows on: `setup.format` unless the stage changes it.
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat
@@ -29,8 +32,14 @@ public protocol Stage: SendableMetatype {
   var failures: [String] { get }
 }
 
+extension Stage where Settings == NoSettings {
+  public var settings: NoSettings {
+    get { NoSettings() }
+    set {}
+  }
+}
+
 extension Stage {
-  public static var settings: [Setting<Self>] { [] }
   public var notes: [String] { [] }
   public var failures: [String] { [] }
   public mutating func retune() {}

@@ -7,21 +7,30 @@ final class SettingRequest: Sendable {
   /// The ticket of its event.
   let id: UInt64
   let changed: ChangedSettings
-  /// The parsed values, by the stage's index in the chain.
-  let values: [Int: any SettingValues]
-  /// Number of the chain that `values` were parsed for.
+  /// Sets the values in the settings of the plug-in's stages.
+  let change: SettingChange
+  /// Number of the chain that `change` is for.
   let chain: Int
   /// Set by the source's thread.
   let isStamped = Atomic<Bool>(false)
 
   init(
-    id: UInt64, chain: Int, _ changed: ChangedSettings, _ values: [Int: any SettingValues]
+    id: UInt64, chain: Int, _ changed: ChangedSettings, _ change: SettingChange
   ) {
     self.id = id
     self.chain = chain
     self.changed = changed
-    self.values = values
+    self.change = change
   }
+}
+
+/// A change of settings that is known to be allowed.
+struct SettingChange: Sendable {
+  /// Indices of the plug-in's stages in the chain.
+  let stages: [Int]
+  /// The settings of the run's start.
+  let start: any KindSettings
+  let texts: [String: String]
 }
 
 /// A run's requests for settings: those that wait, and the latest that hold, for sinks that store events.
@@ -41,7 +50,7 @@ final class SettingJournal: Sendable {
 
   /// Sets the chain that later requests are about.
   func setChain(_ stages: [ChainStage]) {
-    let live = stages.map { LiveStage(plugin: $0.plugin, kind: $0.kind) }
+    let live = stages.map { LiveStage(plugin: $0.plugin, settings: $0.settings) }
     state.withLock { state in
       state.stages = live
       state.chain += 1
@@ -52,8 +61,8 @@ final class SettingJournal: Sendable {
   func add(_ changed: ChangedSettings) throws(RunError) -> SettingRequest {
     let result: Result<SettingRequest, RunError> = state.withLock { state in
       do throws(RunError) {
-        let values = try state.stages.parse(changed)
-        let request = SettingRequest(id: state.nextID, chain: state.chain, changed, values)
+        let change = try state.stages.parse(changed)
+        let request = SettingRequest(id: state.nextID, chain: state.chain, changed, change)
         state.nextID += 1
         // One for each event that the log keeps.
         if state.requests.count >= EventLog.depth,
@@ -108,48 +117,52 @@ final class SettingJournal: Sendable {
 /// What is needed of a stage to parse its settings.
 private struct LiveStage: Sendable {
   let plugin: String
-  let kind: StageKind
+  let settings: any KindSettings
 }
 
 extension [LiveStage] {
-  /// New values of live settings, by the index of each stage of the plug-in.
-  fileprivate func parse(
-    _ changed: ChangedSettings
-  ) throws(RunError) -> [Int: any SettingValues] {
+  /// New values of live settings of a plug-in.
+  fileprivate func parse(_ changed: ChangedSettings) throws(RunError) -> SettingChange {
     let name = changed.stage
     let mine = indices.filter { self[$0].plugin == name }
-    guard !mine.isEmpty else {
+    guard let first = mine.first else {
       let known = reduce(into: [String]()) { if !$0.contains($1.plugin) { $0.append($1.plugin) } }
       throw RunError(
         .usage,
         "this run has no stage `\(name)`"
           + (known.isEmpty ? "" : "; " + knownNames(known, near: name)))
     }
-    let all = mine.flatMap { self[$0].kind.settings }
-    guard let keys = changed.values.keys.isEmpty ? nil : changed.values.keys.sorted() else {
+    let start = self[first].settings
+    let all = type(of: start).descriptions
+    guard !changed.values.isEmpty else {
       throw RunError(.usage, "no setting of \(name) is given; give its name and its value")
     }
-    for key in keys {
-      let found = all.filter { $0.name == key }
-      guard found.isEmpty || !found.allSatisfy(\.isLive) else { continue }
-      let live = all.filter { one in all.allSatisfy { $0.name != one.name || $0.isLive } }
-        .reduce(into: [String]()) { if !$0.contains($1.name) { $0.append($1.name) } }
+    for key in changed.values.keys.sorted() {
+      let found = all.first { $0.name == key }
+      guard found?.isLive != true else { continue }
+      let live = all.filter(\.isLive).map(\.name)
       throw RunError(
         .usage,
-        (found.isEmpty
+        (found == nil
           ? "the stage \(name) has no setting `\(key)`"
           : "`\(key)` of \(name) cannot be changed while the run goes on")
           + (live.isEmpty ? "" : "; " + knownNames(live, near: key, "what can be changed is")))
     }
-    var values: [Int: any SettingValues] = [:]
-    for index in mine {
-      do throws(SettingError) {
-        values[index] = try self[index].kind.parse(changed.values)
-      } catch {
-        throw RunError(.usage, "the stage \(name): \(error)")
-      }
+    let change = SettingChange(stages: mine, start: start, texts: changed.values)
+    do throws(SettingError) {
+      _ = try change.applied(to: start)
+    } catch {
+      throw RunError(.usage, "the stage \(name): \(error)")
     }
-    return values
+    return change
+  }
+}
+
+extension SettingChange {
+  func applied(to settings: any KindSettings) throws(SettingError) -> any KindSettings {
+    var settings = settings
+    for (name, text) in texts { try settings.set(name, to: text) }
+    return settings
   }
 }
 
@@ -159,8 +172,11 @@ extension LiveSettings {
     _ earlier: LiveSettings?, by request: SettingRequest, count: Int
   ) -> LiveSettings {
     var values = earlier?.values ?? Array(repeating: nil, count: count)
-    for (stage, new) in request.values {
-      values[stage] = values[stage].map { $0.merged(with: new) } ?? new
+    let change = request.change
+    for stage in change.stages {
+      // It was applied before to the settings of the start, so that no value is refused here.
+      let settings = try? change.applied(to: values[stage]?.settings ?? change.start)
+      values[stage] = settings.map { LiveSettings.Value($0, request: request.id) }
     }
     return LiveSettings(values)
   }

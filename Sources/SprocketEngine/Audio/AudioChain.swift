@@ -51,9 +51,8 @@ final class AudioChain: @unchecked Sendable {
           "the sound passes no stage `\(name)`; "
             + knownNames(waiting.choices.map(\.plugin.name), near: name, "it passes"))
       }
-      var choice = waiting.choices[index]
-      choice.values.merge(values) { _, new in new }
-      var stage = try choice.make()
+      let choice = try waiting.choices[index].with(values)
+      var stage = choice.make()
       try Self.configure(&stage, choice, setup)
       waiting.choices[index] = choice
       waiting.stages.append((index, stage))

@@ -45,7 +45,7 @@ public final class AudioEngine: @unchecked Sendable {
     _ source: any AudioSource, stages choices: [AudioChoice] = [], sinks: [any AudioSink] = [],
     held: Duration = .seconds(4)
   ) throws(RunError) {
-    let stages = try choices.map { (choice) throws(RunError) in try choice.make() }
+    let stages = choices.map { $0.make() }
     thread = try JobThread("sound")
     let description = try source.open()
     let format = description.format

@@ -6,6 +6,8 @@ final class ChainStage {
   let name: String
   let plugin: String
   let kind: StageKind
+  /// Those of the run's start.
+  let settings: any KindSettings
   let instances: [StageInstance]
   let remaining = Remaining()
   let reportSlot: ReportSlot
@@ -28,23 +30,17 @@ final class ChainStage {
   }
 
   init(
-    name: String, plugin: String, kind: StageKind, workers: Int, values: [String: String],
+    name: String, plugin: String, kind: StageKind, workers: Int, settings: any KindSettings,
     reportSlot: ReportSlot
-  ) throws(RunError) {
+  ) {
     self.name = name
     self.plugin = plugin
     self.kind = kind
     self.reportSlot = reportSlot
-    var instances: [StageInstance] = []
-    for _ in 0..<(kind.order == .any ? workers : 1) {
-      do throws(SettingError) {
-        instances.append(StageInstance(try kind.make(values), order: kind.order))
-      } catch {
-        throw RunError(
-          refused: error, at: SettingPath("stages", plugin, error.name), of: "the stage \(plugin)")
-      }
+    self.settings = settings
+    instances = (0..<(kind.order == .any ? workers : 1)).map { _ in
+      StageInstance(kind.make(settings), order: kind.order)
     }
-    self.instances = instances
   }
 
   /// `nil` where the stage declared no report.
@@ -122,8 +118,10 @@ final class StageInstance: @unchecked Sendable {
   func store(_ new: LiveSettings?, stage index: Int) -> Bool {
     guard let new, new !== settings else { return false }
     defer { settings = new }
-    guard let values = new.values[index], values !== settings?.values[index] else { return false }
-    stage.store(values)
+    guard let value = new.values[index], value.request != settings?.values[index]?.request else {
+      return false
+    }
+    stage.store(value.settings)
     return true
   }
 }

@@ -227,13 +227,15 @@ public final class Engine: @unchecked Sendable {
     var offset = 0
     for choice in choices {
       let plugin = choice.plugin
-      let known = plugin.settings.map(\.name)
-      for key in choice.values.keys.sorted() where !known.contains(key) {
+      // A program can pair a plug-in with settings of another one.
+      guard type(of: choice.settings) == plugin.settingsType else {
         throw RunError(
           .usage,
-          "the stage \(plugin.name) has no setting `\(key)`; "
-            + knownNames(known, near: key, "it has"),
-          change: SettingPath("stages", plugin.name, key))
+          "the stage \(plugin.name) is given settings of another stage, \(type(of: choice.settings)); give "
+            + "it \(plugin.settingsType)", change: SettingPath("stages", plugin.name))
+      }
+      try choice.settings.check(of: "the stage \(plugin.name)") {
+        SettingPath("stages", plugin.name, $0)
       }
       guard !stages.contains(where: { $0.plugin == plugin.name }) else {
         throw RunError(
@@ -243,10 +245,10 @@ public final class Engine: @unchecked Sendable {
         guard stages.count < 64 else { throw RunError(.usage, "a chain has at most 64 stages") }
         let slot = ReportSlot(offset: offset, bit: 1 << UInt64(stages.count))
         stages.append(
-          try ChainStage(
+          ChainStage(
             name: plugin.stages.count == 1 ? plugin.name : "\(plugin.name)/\(kind.name)",
-            plugin: plugin.name, kind: kind, workers: workers, values: choice.values,
-            reportSlot: slot))
+            plugin: plugin.name, kind: kind, workers: workers,
+            settings: choice.settings, reportSlot: slot))
         offset += (kind.reportBytes + 63) / 64 * 64
       }
     }

@@ -1,8 +1,8 @@
-internal import SprocketCore
+public import SprocketCore
 internal import SprocketRing
 
 /// How a thread waits for a cursor to move.
-public enum WaitStrategy: String, Sendable, CaseIterable {
+public enum WaitStrategy: String, SettingValue, CaseIterable {
   /// In the kernel, at once: no CPU while idle, a few microseconds to wake up.
   case park
   /// Looks again and again for some microseconds, then in the kernel.

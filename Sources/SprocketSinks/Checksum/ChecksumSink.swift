@@ -99,9 +99,22 @@ final class ChecksumPacker: Packer {
 
 extension ChecksumSink {
   public static let kind = SinkKind(
-    "checksum", "a digest of the run, and with a path a line per frame", argument: "PATH",
-    isArgumentOptional: true
-  ) { (path, request) throws(RunError) in
-    ChecksumSink(path: path.isEmpty ? nil : path, overwrite: request.overwrite)
+    "checksum", "a digest of the run, and with a path a line per frame", argument: "path",
+    isArgumentOptional: true, ChecksumSettings.self
+  ) { (settings, request) throws(RunError) in
+    ChecksumSink(
+      path: settings.path.isEmpty ? nil : settings.path.path, overwrite: request.overwrite)
+  }
+}
+
+/// What a user may choose about checksums.
+public struct ChecksumSettings: KindSettings {
+  /// Of a file with a line per frame; `-` is standard output. Empty: the digest of the run alone.
+  public var path = OutputName()
+
+  public init() {}
+
+  public static var settings: [Setting<Self>] {
+    [Setting("path", \.path, "of a file with a line per frame; - is standard output")]
   }
 }

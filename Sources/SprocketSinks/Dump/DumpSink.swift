@@ -160,10 +160,24 @@ final class DumpFateSink: Sink {
 
 extension DumpSink {
   public static let kind = SinkKind(
-    "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "PATH"
-  ) { (path, request) throws(RunError) in
+    "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "path",
+    DumpSettings.self
+  ) { (settings, request) throws(RunError) in
     DumpSink(
-      path: path, overwrite: request.overwrite, sound: try request.makeTaps("dump"),
-      sync: request.sync)
+      path: settings.path.path, overwrite: request.overwrite, sound: try request.makeTaps("dump"),
+      sync: settings.sync)
+  }
+}
+
+/// What a user may choose about a dump.
+public struct DumpSettings: KindSettings {
+  public var path = OutputName()
+  /// Longest time that what was recorded stays off the disk; `nil`: as long as the kernel likes.
+  public var sync: Duration?
+
+  public init() {}
+
+  public static var settings: [Setting<Self>] {
+    [Setting("path", \.path, "of the file"), .sync(\.sync)]
   }
 }

@@ -14,7 +14,7 @@ internal import SprocketFiles
 /// frame follows a header (`docs/share.md`). A change of what a frame takes ends the stream. A reader that
 /// goes away is `readerGone`; the process must ignore SIGPIPE.
 public final class PipeSink: Sink {
-  public enum Layout: String, Sendable, CaseIterable {
+  public enum Layout: String, SettingValue, CaseIterable {
     case y4m, gray, rgb, bgr, rgba, tensor
   }
 
@@ -221,6 +221,7 @@ extension FileWriter {
 
 /// What a user may choose of a pipe. `tensor.layout` is the pipe's own.
 public struct PipeSettings: KindSettings {
+  public var layout = PipeSink.Layout.rgb
   public var tensor = TensorSettings()
   public var take = FrameTaking.every
   /// Whether each frame follows a header.
@@ -229,10 +230,13 @@ public struct PipeSettings: KindSettings {
   public init() {}
 
   public static var settings: [Setting<Self>] {
-    TensorSettings.settings.map { $0.within(\.tensor) } + [
-      Setting("take", \.take, "every frame, or only the latest each time that the reader has room"),
-      Setting("header", \.header, "precedes each frame by 384 bytes: number, times, fates, shape"),
-    ]
+    [Setting("layout", \.layout, "how pictures lie on the pipe")]
+      + TensorSettings.settings.map { $0.within(\.tensor) } + [
+        Setting(
+          "take", \.take, "every frame, or only the latest each time that the reader has room"),
+        Setting(
+          "header", \.header, "precedes each frame by 384 bytes: number, times, fates, shape"),
+      ]
   }
 }
 
@@ -244,13 +248,7 @@ public enum FrameTaking: String, SettingValue, CaseIterable {
 extension PipeSink {
   public static let kind = SinkKind(
     "pipe", "frames on standard output",
-    argument: Layout.allCases.map(\.rawValue).joined(separator: "|"), PipeSettings.self
-  ) { (text, settings, _) throws(RunError) in
-    guard let layout = Layout(rawValue: text) else {
-      let known = Layout.allCases.map(\.rawValue)
-      throw RunError(
-        .usage, "the sink pipe knows no `\(text)`; " + knownNames(known, near: text), change: .sink)
-    }
-    return PipeSink(layout, settings)
-  }
+    argument: "layout", shown: Layout.choices.joined(separator: "|"), isArgumentOptional: true,
+    PipeSettings.self
+  ) { (settings, _) throws(RunError) in PipeSink(settings.layout, settings) }
 }

@@ -4,6 +4,9 @@ internal import SprocketShare
 
 /// What a user may choose of a share.
 public struct ShareSettings: KindSettings {
+  /// Readers find it by that name, or by the path of a socket; `fd:3` is a socket that this program was
+  /// started with.
+  public var name = OutputName()
   public var tensor = TensorSettings()
   /// `tensor.layout`.
   public var layout = TensorSettings.Layout.rgb
@@ -25,7 +28,12 @@ public struct ShareSettings: KindSettings {
   }
 
   public static var settings: [Setting<Self>] {
-    [Setting("layout", \.layout, "pictures of bytes, or tensors of numbers from 0 to 1")]
+    [
+      Setting(
+        "name", \.name, use: nil,
+        "by which readers find it, or the path of a socket; fd:3: a given one"),
+      Setting("layout", \.layout, "pictures of bytes, or tensors of numbers from 0 to 1"),
+    ]
       + TensorSettings.settings.map { $0.within(\.tensor) } + [
         Setting(
           "take", \.take,
@@ -43,8 +51,9 @@ public struct ShareSettings: KindSettings {
 
 extension ShareSink {
   public static let kind = SinkKind(
-    "share", "frames for other programs, in shared memory", argument: "NAME", ShareSettings.self
-  ) { (name, settings, _) throws(RunError) in
+    "share", "frames for other programs, in shared memory", argument: "name", ShareSettings.self
+  ) { (settings, _) throws(RunError) in
+    let name = settings.name.path
     guard name.hasPrefix("fd:") else { return try ShareSink(named: name, settings) }
     guard let descriptor = Int32(name.dropFirst(3)), descriptor > 2 else {
       throw RunError(

@@ -24,7 +24,7 @@ public struct MovieCodec: Sendable, Hashable {
   /// rate.
   public var pass = 0
   /// Path of the statistics file of two passes. Encoders add endings to it.
-  public var statistics = ""
+  public var statistics = OutputName()
 
   public init() {}
 
@@ -61,7 +61,7 @@ public struct MovieCodec: Sendable, Hashable {
       tune: tune ?? (isPrompt ? "zerolatency" : nil),
       profile: profile, level: level, keySeconds: Double(keyFrames.nanosecondCount) / 1e9,
       isLive: isLive, threads: threads, keepsSamples: samples == .same, pass: pass,
-      statistics: statistics)
+      statistics: statistics.path)
   }
 
   static var settings: [Setting<MovieCodec>] {

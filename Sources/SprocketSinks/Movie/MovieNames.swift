@@ -7,12 +7,12 @@ internal import Synchronization
 final class MovieName: Sendable {
   let path: String
   /// What the name was made of, and its number.
-  fileprivate let pattern: String
+  fileprivate let pattern: OutputName
   let number: Int
   private let names: MovieNames
   private let isKept = Atomic(false)
 
-  fileprivate init(_ path: String, _ pattern: String, _ number: Int, of names: MovieNames) {
+  fileprivate init(_ path: String, _ pattern: OutputName, _ number: Int, of names: MovieNames) {
     self.path = path
     self.pattern = pattern
     self.number = number
@@ -39,7 +39,7 @@ final class MovieNames: Sendable {
     var ring: [String] = []
     var next = 0
     /// The latest number of each pattern.
-    var numbers: [String: Int] = [:]
+    var numbers: [OutputName: Int] = [:]
   }
 
   /// Names of files that are kept, and patterns. Beyond these a file of this run is known by its time alone.
@@ -55,7 +55,7 @@ final class MovieNames: Sendable {
   /// Takes the name of the file of that number. Where a made-up name is taken, a later number is: its cost
   /// does not depend on how many there are. Throws if a name that is not made up is one of this run's files.
   func take(
-    _ pattern: String, _ number: Int, isMadeUp: Bool, replaces: Bool,
+    _ pattern: OutputName, _ number: Int, isMadeUp: Bool, replaces: Bool,
     isThere: (String) -> Bool = { PartialFile.isTaken($0) }
   ) throws(RunError) -> MovieName {
     func isTaken(_ number: Int) -> Bool {
@@ -101,7 +101,7 @@ final class MovieNames: Sendable {
     return isMade || isFull && FileCalls.hasChanged(path, since: began)
   }
 
-  private func hold(_ pattern: String, _ number: Int) -> MovieName? {
+  private func hold(_ pattern: OutputName, _ number: Int) -> MovieName? {
     let path = Self.path(pattern, number)
     let isHeld = state.withLock { state in
       guard state.held.insert(path).inserted else { return false }
@@ -112,7 +112,7 @@ final class MovieNames: Sendable {
     return isHeld ? MovieName(path, pattern, number, of: self) : nil
   }
 
-  fileprivate func leave(_ path: String, _ pattern: String, _ number: Int, isKept: Bool) {
+  fileprivate func leave(_ path: String, _ pattern: OutputName, _ number: Int, isKept: Bool) {
     state.withLock { state in
       state.held.remove(path)
       if isKept {
@@ -130,17 +130,20 @@ final class MovieNames: Sendable {
     }
   }
 
-  /// This part of a path is replaced by the file's number.
-  static let place = "{n}"
+  /// The place of a file's number in a name.
+  static let place = "n"
 
   /// The path of a numbered file: `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
-  static func path(_ pattern: String, _ number: Int) -> String {
-    if pattern.contains(place) {
-      return pattern.split(separator: place, omittingEmptySubsequences: false)
-        .joined(separator: "\(number)")
-    }
-    guard number > 1 else { return pattern }
-    guard let point = pattern.lastIndex(of: ".") else { return "\(pattern)-\(number)" }
-    return pattern[..<point] + "-\(number)" + pattern[point...]
+  static func path(_ pattern: OutputName, _ number: Int) -> String {
+    if pattern.hasNumber { return pattern.filled(place, with: "\(number)").path }
+    let path = pattern.path
+    guard number > 1 else { return path }
+    guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
+    return path[..<point] + "-\(number)" + path[point...]
   }
+}
+
+extension OutputName {
+  /// Whether it has a place for a file's number.
+  var hasNumber: Bool { places.contains(MovieNames.place) }
 }

@@ -4,43 +4,127 @@ internal import SprocketLibAV
 
 /// What a user may choose about a movie.
 public struct MovieSettings: KindSettings {
+  /// Its ending says of which kind it is. `{n}` is the file's number.
+  public var path = OutputName()
   public var quality = 90
   public var codec = MovieCodec()
   /// Constant rate of the movie; `nil`: the frames' own times.
   public var rate: FrameRate?
   /// Whether the file has a track of the lines that `--reports` writes.
   public var reports = false
+  /// Longest time that what was recorded stays off the disk; `nil`: as long as the kernel likes.
+  public var sync: Duration?
+  /// Whether it is recorded only when it is asked for.
+  public var isOnDemand = false
+  /// Length of a file, after which the next one is begun.
+  public var split: Extent?
+  /// Length after which a recording ends.
+  public var longest: Extent?
+  /// Free space of the disk below which a recording ends.
+  public var keepFree: ByteCount?
+  /// Time by which a recording begins before it was asked for.
+  public var preRoll: Duration?
+  public var preRollMemory = ByteCount(PreRoll.usualBytes)
+  /// Condition on the stages' reports while which it is recorded; empty for none.
+  public var when = ""
+  /// How long it is recorded after `when` held.
+  public var keep = Duration.seconds(3)
 
   public init() {}
 
   public static var settings: [Setting<MovieSettings>] {
     [
+      Setting("path", \.path, places: ["n"], "of the file: .mov, .mp4 or .mkv; {n} is its number"),
       Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
       Setting(
         "rate", \.rate, "constant frames per second: frames are doubled and left out, and counted"),
       Setting(
         "reports", \.reports,
         "a track with a line of JSON per frame, as the output reports writes them"),
+      .sync(\.sync),
+      Setting("on-demand", \.isOnDemand, "records only when it is asked for"),
+      Setting(
+        "split", \.split, "a movie goes on in its next file after so much time, or so many bytes"),
+      Setting("longest", \.longest, "a movie ends after so much time, or so many bytes"),
+      Setting("keep-free", \.keepFree, "a movie ends when its disk has less free than that"),
+      Setting(
+        "pre-roll", \.preRoll,
+        "begins so long before it was asked for; auto: 2 s before `record-when` held"),
+      Setting(
+        "pre-roll-memory", \.preRollMemory, "most memory of a pre-roll, which is shorter then"),
+      Setting(
+        "record-when", \.when,
+        "records while a condition on the stages' reports holds, such as motion.score > 0.2"),
+      Setting("keep", \.keep, "goes on for so long after `record-when` held"),
     ]
       + MovieCodec.settings.map { $0.within(\.codec) }
+  }
+
+  /// Pre-roll where the condition `when` asks and none is given, 2 s. Larger: more is seen of what led to the
+  /// event.
+  private static let usualPreRoll = Duration.seconds(2)
+  /// Longest time from a frame's arrival to the condition's result at the chain's end, 3 s: a cinematic
+  /// stabilizer looks 1 s ahead. Larger: longer look-ahead is allowed, and more memory is used.
+  private static let conditionSlack = Duration.seconds(3)
+
+  /// Whether recordings wait until they are asked for, by a user or the condition.
+  public var isAsked: Bool { isOnDemand || !when.isEmpty }
+
+  /// Whether it is a recording that begins with the first frame, because it has limits or numbered files.
+  public var recordsAtOnce: Bool {
+    !isAsked && (limits != RecordingLimits() || path.places.contains("n"))
+  }
+
+  public var limits: RecordingLimits {
+    var limits = RecordingLimits()
+    switch split {
+    case .time(let time): limits.fileDuration = time
+    case .bytes(let size): limits.fileBytes = UInt64(size.bytes)
+    case nil: break
+    }
+    switch longest {
+    case .time(let time): limits.duration = time
+    case .bytes(let size): limits.bytes = UInt64(size.bytes)
+    case nil: break
+    }
+    limits.freeBytes = keepFree.map { UInt64($0.bytes) }
+    return limits
+  }
+
+  /// `nil` for none.
+  public var usedPreRoll: PreRoll? {
+    let duration = preRoll ?? (when.isEmpty ? nil : Self.usualPreRoll)
+    guard isAsked, let duration, duration > .zero else { return nil }
+    return PreRoll(
+      duration, slack: when.isEmpty ? .zero : Self.conditionSlack, bytes: preRollMemory.bytes)
+  }
+}
+
+extension Setting {
+  /// Of a file that is written to the disk as it grows.
+  static func sync(_ path: any WritableKeyPath<Owner, Duration?> & Sendable) -> Setting {
+    Setting(
+      "sync", path, range: .milliseconds(100)...Duration.seconds(3600),
+      "what is written is on the disk so much later at most; auto: as the kernel does it")
   }
 }
 
 extension MovieSink {
   public static let kind = SinkKind(
-    "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
-  ) { (path, settings, request) throws(RunError) in
+    "movie", "a movie: .mov, .mp4 or .mkv", argument: "path", MovieSettings.self
+  ) { (settings, request) throws(RunError) in
     if settings.codec.isJPEG, let name = settings.codec.encoderSetting {
       throw RunError(
         .usage, "movie: mjpeg has no \(name); set quality, or choose another codec",
         change: .codec, SettingPath("outputs", "movie", "quality"))
     }
     return MovieSink(
-      path: path, quality: settings.quality, codec: settings.codec, constantRate: settings.rate,
-      overwrite: request.overwrite, isOnDemand: request.isOnDemand, limits: request.limits,
-      preRoll: request.preRoll,
-      sound: try request.makeTaps("movie"), soundSettings: request.sound,
-      hasReports: settings.reports, sync: request.sync)
+      request.name ?? "movie", path: settings.path.settingText, quality: settings.quality,
+      codec: settings.codec,
+      constantRate: settings.rate, overwrite: request.overwrite,
+      isOnDemand: settings.isAsked || settings.recordsAtOnce, limits: settings.limits,
+      preRoll: settings.usedPreRoll, sound: try request.makeTaps("movie"),
+      soundSettings: request.sound, hasReports: settings.reports, sync: settings.sync)
   }
 }
 

@@ -5,17 +5,19 @@ internal import SprocketFiles
 extension MovieSink {
   /// Takes the name of the file of that number. A file of this run is never replaced, and a path with `{n}`
   /// never replaces a file.
-  func takeName(_ path: String, _ number: Int) throws(RunError) -> MovieName {
-    let hasPlace = path.contains(Self.place)
+  func takeName(_ name: OutputName, _ number: Int) throws(RunError) -> MovieName {
+    let hasPlace = name.hasNumber
     return try names.take(
-      path, number, isMadeUp: number > 1 || hasPlace, replaces: overwrite && !hasPlace)
+      name, number, isMadeUp: number > 1 || hasPlace, replaces: overwrite && !hasPlace)
   }
 
   /// What replaces a movie may have fewer files than that had: the others do not belong to it.
   func noteLaterFiles() {
     guard overwrite, fileCount > 0 else { return }
-    let others = (fileCount + 1...fileCount + 1000).lazy.map { [path] in MovieNames.path(path, $0) }
-      .prefix { PartialFile.isTaken($0) }
+    let others = (fileCount + 1...fileCount + 1000).lazy.map { [pattern] in
+      MovieNames.path(pattern, $0)
+    }
+    .prefix { PartialFile.isTaken($0) }
     if others.isEmpty { return }
     note(
       "movie: of an earlier run, and no part of \(path): \(Array(others).joined(separator: ", "))")
@@ -33,7 +35,4 @@ extension MovieSink {
     guard stem.hasPrefix(parts[0].stem + "-") else { return false }
     return Int(stem.dropFirst(parts[0].stem.count + 1)).map { $0 > 1 } ?? false
   }
-
-  /// This part of a path is replaced by the file's number.
-  public static let place = MovieNames.place
 }

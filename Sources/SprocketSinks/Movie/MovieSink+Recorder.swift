@@ -6,12 +6,12 @@ internal import SprocketLibAV
 extension MovieSink {
   /// Makes the file, empty and under its partial name.
   public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
-    let asked = order.path ?? path
-    let container = try Self.container(asked)
-    _ = try sound.check(container, asked)
+    let asked = order.path.map { OutputName($0) } ?? pattern
+    let container = try Self.container(asked.path)
+    _ = try sound.check(container, asked.path)
     return try make(
       try takeName(asked, order.index), container,
-      isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound)
+      isMadeUp: order.isMadeUp || asked.hasNumber, sound: sound)
   }
 
   func make(
@@ -25,7 +25,7 @@ extension MovieSink {
   /// Throws if the first file could not be made: makes it, and removes it.
   func checkName(_ container: MovieContainer) throws(RunError) {
     try make(
-      try takeName(path, 1), container, isMadeUp: path.contains(Self.place), sound: MovieSound()
+      try takeName(pattern, 1), container, isMadeUp: pattern.hasNumber, sound: MovieSound()
     ).abandon()
   }
 

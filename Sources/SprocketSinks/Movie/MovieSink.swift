@@ -30,7 +30,9 @@ internal import Synchronization
 /// skipped.
 public final class MovieSink: Recorder {
   public let name: String
-  let path: String
+  let pattern: OutputName
+  /// As it is shown.
+  var path: String { pattern.path }
   /// Recordings are asked for with paths of their own: this one has nothing but the ending.
   private let hasOwnPaths: Bool
   /// What has the orientation, in place of the format.
@@ -95,7 +97,7 @@ public final class MovieSink: Recorder {
     reports = hasReports ? MovieReports() : nil
     self.sound = MovieSound(sound, soundSettings)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
-    self.path = path
+    pattern = OutputName(path)
     self.quality = quality
     self.codec = codec
     self.constantRate = constantRate
@@ -257,7 +259,7 @@ public final class MovieSink: Recorder {
 
   private func begin(_ container: MovieContainer) throws(RunError) {
     fileCount += 1
-    let name = try takeName(path, fileCount)
+    let name = try takeName(pattern, fileCount)
     fileCount = name.number
     if fileCount > 1 { note("movie: goes on in \(name.path), where the format changed") }
     let file = try make(name, container, isMadeUp: fileCount > 1, sound: sound)

@@ -18,6 +18,6 @@ public final class NullSink: Sink {
 
 extension NullSink {
   public static let kind = SinkKind("null", "counts frames and drops them") {
-    (_, _) throws(RunError) in NullSink()
+    (_) throws(RunError) in NullSink()
   }
 }

@@ -85,8 +85,26 @@ public final class ReportSink: Sink {
 
 extension ReportSink {
   public static let kind = SinkKind(
-    "reports", "JSON Lines: one per produced frame; - is standard output", argument: "PATH"
-  ) { (path, request) throws(RunError) in
-    ReportSink(path: path, overwrite: request.overwrite, sync: request.sync)
+    "reports", "JSON Lines: one per produced frame; - is standard output", argument: "path",
+    ReportSettings.self
+  ) { (settings, request) throws(RunError) in
+    ReportSink(path: settings.path.path, overwrite: request.overwrite, sync: settings.sync)
+  }
+}
+
+/// What a user may choose about reports in a file.
+public struct ReportSettings: KindSettings {
+  /// `-` is standard output.
+  public var path = OutputName()
+  /// Longest time that a line stays off the disk; `nil`: as long as the kernel likes.
+  public var sync: Duration?
+
+  public init() {}
+
+  public static var settings: [Setting<Self>] {
+    [
+      Setting("path", \.path, "of the file; - is standard output"),
+      .sync(\.sync),
+    ]
   }
 }

@@ -14,9 +14,11 @@ struct StillName: Sendable {
     case bracket
   }
 
-  private static let places: [(String, Part)] = [
-    ("{n}", .number), ("{time}", .time), ("{name}", .source), ("{bracket}", .bracket),
+  private static let parts: [String: Part] = [
+    "n": .number, "time": .time, "name": .source, "bracket": .bracket,
   ]
+  /// The words of a name's places.
+  static let places = ["n", "time", "name", "bracket"]
 
   let folder: String
   let format: StillFormat
@@ -39,7 +41,7 @@ struct StillName: Sendable {
     let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let format = StillFormat(ending: String(name))
     guard name.contains("{") || format != nil else {
-      (folder, self.format, isPattern) = (path, .jpeg, false)
+      (folder, self.format, isPattern) = (OutputName(path).path, .jpeg, false)
       parts = [.text(Array("still-".utf8)), .number]
       ending = Array(".jpg".utf8)
       return
@@ -50,7 +52,8 @@ struct StillName: Sendable {
         "stills cannot be named \(name): the ending says what they are; use .jpg, .png, .tif or .dng"
       )
     }
-    guard !parent.contains("{") else {
+    let folders = OutputName(parent)
+    guard folders.places.isEmpty else {
       throw RunError(
         .usage, "stills cannot be named \(path): only the file's name has places such as {n}")
     }
@@ -70,25 +73,26 @@ struct StillName: Sendable {
         "stills cannot all be named \(name): add {n}, the frame's number, {time}, or {bracket}, such as "
           + "still-{n}\(name[point...])")
     }
-    (folder, self.format, isPattern) = (parent, format, true)
-    ending = Array(name[point...].utf8)
+    (folder, self.format, isPattern) = (folders.path, format, true)
+    ending = Array(OutputName(String(name[point...])).path.utf8)
   }
 
   private static func parts(of name: Substring) throws(RunError) -> [Part] {
-    var parts: [Part] = []
-    var rest = name
-    while let open = rest.firstIndex(of: "{") {
-      if open > rest.startIndex { parts.append(.text(Array(rest[..<open].utf8))) }
-      guard let place = places.first(where: { rest[open...].hasPrefix($0.0) }) else {
-        let known = places.map(\.0).joined(separator: ", ")
-        throw RunError(
-          .usage, "stills cannot be named \(name): the places of a name are \(known)")
-      }
-      parts.append(place.1)
-      rest = rest[rest.index(open, offsetBy: place.0.count)...]
+    guard let pattern = OutputName(settingText: String(name)),
+      pattern.places.allSatisfy(places.contains)
+    else {
+      let known = places.map { "{\($0)}" }.joined(separator: ", ")
+      throw RunError(
+        .usage,
+        "stills cannot be named \(name): the places of a name are \(known); a brace is written twice, as {{"
+      )
     }
-    if !rest.isEmpty { parts.append(.text(Array(rest.utf8))) }
-    return parts
+    return pattern.parts.compactMap { part in
+      switch part {
+      case .text(let text): .text(Array(text.utf8))
+      case .place(let word): parts[word]
+      }
+    }
   }
 
   /// The name with `{name}` filled in: what is no letter, digit, point or sign of a device's or file's name

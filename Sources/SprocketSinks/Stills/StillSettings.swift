@@ -3,6 +3,10 @@ public import SprocketCore
 
 /// What a user may choose about stills.
 public struct StillSettings: KindSettings {
+  /// A folder, or a pattern of names.
+  public var path = OutputName()
+  /// Whether stills are taken only when they are asked for.
+  public var isOnDemand = false
   /// Zero for a still of every frame.
   public var every = Duration.zero
   /// Zero for none.
@@ -20,6 +24,10 @@ public struct StillSettings: KindSettings {
 
   public static var settings: [Setting<StillSettings>] {
     [
+      Setting(
+        "path", \.path, places: StillName.places, use: .folder,
+        "a folder, or names with {n}, {time}, {name} or {bracket}, such as shots/{time}-{n}.png"),
+      Setting("on-demand", \.isOnDemand, "takes stills only when they are asked for"),
       Setting("every", \.every, "one per so much time, the first frame at or after each; 0s: all"),
       Setting(
         "sharpest", \.sharpest,
@@ -40,12 +48,12 @@ public struct StillSettings: KindSettings {
 
 extension StillSink {
   public static let kind = SinkKind(
-    "stills", "a JPEG, PNG, TIFF or DNG file per frame", argument: "FOLDER|PATTERN",
-    StillSettings.self
-  ) { (path, settings, request) throws(RunError) in
+    "stills", "a JPEG, PNG, TIFF or DNG file per frame", argument: "path",
+    shown: "FOLDER|PATTERN", StillSettings.self
+  ) { (settings, request) throws(RunError) in
     let every = settings.every > .zero ? settings.every : nil
     let sharpest = settings.sharpest > .zero ? settings.sharpest : nil
-    if sharpest != nil, every != nil || request.isOnDemand {
+    if sharpest != nil, every != nil || settings.isOnDemand {
       throw RunError(
         .usage,
         "stills: the sharpest are not taken together with every, nor on demand; leave one out",
@@ -53,10 +61,11 @@ extension StillSink {
     }
     let when = settings.when.isEmpty ? nil : settings.when
     return StillSink(
-      path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
+      path: settings.path.settingText, every: every, sharpestOf: sharpest,
+      quality: settings.quality,
       overwrite: request.overwrite,
-      isOnDemand: request.isOnDemand, hasThumbnail: settings.thumbnail,
+      isOnDemand: settings.isOnDemand, hasThumbnail: settings.thumbnail,
       mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black),
-      isSingle: request.frameLimit == 1 && !request.isOnDemand, when: when)
+      isSingle: request.frameLimit == 1 && !settings.isOnDemand, when: when)
   }
 }

@@ -25,6 +25,18 @@ public final class TriggerSink: Sink {
     self.body = body
   }
 
+  /// Throws if a text is not a condition on what these stages report.
+  public static func check(_ condition: String, of stages: [Plugin]) throws(RunError) {
+    let layouts = stages.flatMap { plugin in
+      plugin.stages.filter { !$0.fields.isEmpty }.map { stage in
+        ReportLayout(
+          plugin: plugin.name, stage.reportType, fields: stage.fields,
+          slot: ReportSlot(offset: 0, bit: 1))
+      }
+    }
+    _ = try ReportCondition(parsing: condition).resolved(layouts)
+  }
+
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     resolved = try condition.resolved(setup.reports)
   }

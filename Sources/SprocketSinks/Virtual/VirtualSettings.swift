@@ -2,6 +2,8 @@ public import SprocketCore
 
 /// What a user may choose of a virtual camera.
 public struct VirtualSettings: KindSettings {
+  /// The node of the device.
+  public var device = OutputName()
   /// `nil`: the one that keeps the pictures' samples, where the device takes it.
   public var format: VirtualFormat?
 
@@ -9,10 +11,11 @@ public struct VirtualSettings: KindSettings {
 
   public static var settings: [Setting<Self>] {
     [
+      Setting("device", \.device, use: nil, "of v4l2loopback: /dev/video10"),
       Setting(
         "format", \.format,
         "pixel format that other programs see; auto: the one that keeps most; MJPG: a camera's own JPEGs"
-      )
+      ),
     ]
   }
 }
@@ -42,9 +45,9 @@ public enum VirtualFormat: String, SettingValue, CaseIterable {
 
 extension VirtualSink {
   public static let kind = SinkKind(
-    "virtual", "a camera for other programs, by v4l2loopback", argument: "DEVICE",
+    "virtual", "a camera for other programs, by v4l2loopback", argument: "device",
     VirtualSettings.self
-  ) { (path, settings, _) throws(RunError) in
-    VirtualSink(path: path, settings)
+  ) { (settings, _) throws(RunError) in
+    VirtualSink(path: settings.device.path, settings)
   }
 }

@@ -16,13 +16,14 @@ public struct AudioRequest: KindRequest {
 }
 
 extension AudioSourceKind {
-  /// `make` gets what follows the colon (empty where nothing does), the settings, and what holds for all.
+  /// `argument` is the setting whose value may follow the kind's name and a colon. `make` gets the settings,
+  /// and what holds for all.
   public init<Settings: KindSettings>(
     _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
     _ type: Settings.Type,
-    make: @escaping @Sendable (String, Settings, AudioRequest) throws(RunError) -> any AudioSource
+    make: @escaping @Sendable (Settings, AudioRequest) throws(RunError) -> any AudioSource
   ) {
-    self.init(name, text, argument, isOptional: isArgumentOptional, type, make)
+    self.init(name, text, argument, shown: nil, isOptional: isArgumentOptional, type, make)
   }
 }
 
@@ -30,7 +31,7 @@ extension SceneMicrophone {
   /// `--microphone scene`.
   public static let kind = AudioSourceKind(
     "scene", "the built-in scene's microphone, which beeps", SceneMicrophoneSettings.self
-  ) { (_, settings, request) throws(RunError) in
+  ) { (settings, request) throws(RunError) in
     try SceneMicrophone(settings, in: request.scene ?? SceneTime())
   }
 }
@@ -38,9 +39,10 @@ extension SceneMicrophone {
 extension MicrophoneSource {
   /// `--microphone device:NAME`, or the name alone.
   public static let kind = AudioSourceKind(
-    "device", "a microphone of this machine, by ALSA; its name alone will do", argument: "NAME",
+    "device", "a microphone of this machine, by ALSA; its name alone will do", argument: "name",
     isArgumentOptional: true, MicrophoneSettings.self
-  ) { (name, settings, _) throws(RunError) in MicrophoneSource(name: name, settings)
+  ) { (settings, _) throws(RunError) in
+    MicrophoneSource(name: settings.name, settings)
   }
 
   /// Whether this machine has a sound card that captures.
@@ -49,6 +51,7 @@ extension MicrophoneSource {
 
 /// What a user may choose about the sound of a file.
 public struct FileSoundSettings: KindSettings {
+  public var path = InputName("")
   public var pace = SourcePace.fast
   public var from = Duration.zero
   /// Number of a stream of the file, as ffprobe counts; -1: the best.
@@ -58,6 +61,7 @@ public struct FileSoundSettings: KindSettings {
 
   public static var settings: [Setting<FileSoundSettings>] {
     [
+      Setting("path", \.path, "of a file with sound"),
       Setting("pace", \.pace, "fast: as fast as sound is taken; real: each block at its time"),
       Setting("from", \.from, "begins at this time from the file's first picture, or else sound"),
       Setting(
@@ -70,17 +74,18 @@ public struct FileSoundSettings: KindSettings {
 extension FileAudioSource {
   /// `--microphone file:PATH`.
   public static let kind = AudioSourceKind(
-    "file", "the sound of a file, at its own times", argument: "PATH", FileSoundSettings.self
-  ) { (path, settings, _) throws(RunError) in
+    "file", "the sound of a file, at its own times", argument: "path", FileSoundSettings.self
+  ) { (settings, _) throws(RunError) in
     var file = FileSettings()
     (file.pace, file.from) = (settings.pace, settings.from)
     return FileAudioSource(
-      path: path, stream: settings.stream < 0 ? nil : settings.stream, file)
+      path: settings.path.path, stream: settings.stream < 0 ? nil : settings.stream, file)
   }
 }
 
 /// What a user may choose about the sound of a dump.
 public struct ReplaySoundSettings: KindSettings {
+  public var path = InputName("")
   public var live = false
   public var from = Duration.zero
   public var number = 1
@@ -91,6 +96,7 @@ public struct ReplaySoundSettings: KindSettings {
 
   public static var settings: [Setting<ReplaySoundSettings>] {
     [
+      Setting("path", \.path, "of a dump with sound"),
       Setting(
         "number", \.number, range: 1...64, "which of the dump's sources of sound, in their order"),
       Setting("stream", \.stream, "which source of a dump of several is heard: its name"),
@@ -103,12 +109,12 @@ public struct ReplaySoundSettings: KindSettings {
 extension ReplayAudioSource {
   /// `--microphone replay:PATH`.
   public static let kind = AudioSourceKind(
-    "replay", "the sound of a dump", argument: "PATH", ReplaySoundSettings.self
-  ) { (path, settings, _) throws(RunError) in
+    "replay", "the sound of a dump", argument: "path", ReplaySoundSettings.self
+  ) { (settings, _) throws(RunError) in
     var replay = ReplaySettings()
     (replay.live, replay.from) = (settings.live, settings.from)
     replay.stream = settings.stream
-    return ReplayAudioSource(path: path, microphone: settings.number, replay)
+    return ReplayAudioSource(path: settings.path.path, microphone: settings.number, replay)
   }
 }
 

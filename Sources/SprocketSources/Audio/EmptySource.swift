@@ -11,12 +11,7 @@ public final class EmptySource: Source {
   public init() {}
 
   public static let kind = SourceKind("none", "no pictures: for sound alone", NoSettings.self) {
-    (_, _) throws(RunError) in EmptySource()
-  }
-
-  public struct NoSettings: SourceSettings {
-    public static var settings: [Setting<NoSettings>] { [] }
-    public init() {}
+    (_) throws(RunError) in EmptySource()
   }
 
   public func open() throws(RunError) -> SourceDescription {

@@ -2,15 +2,19 @@ public import SprocketCore
 
 /// What a user may choose about a camera.
 public struct CameraSettings: SourceSettings {
+  /// Its identity, port, number, node, or a part of its name; empty for the first one.
+  public var name = ""
   public var conversion = false
   public var fourcc = ""
   public var export = false
   public var startup = 0
   public var buffers = 8
   public var timeout = Duration.seconds(10)
-  public var replug = Duration.zero
+  /// `nil`: zero, unless a run that records says otherwise.
+  public var replug: Duration?
+  var usedReplug: Duration { replug ?? .zero }
   /// The file of a ``ControlProfile`` that is restored before the first frame; empty for none.
-  public var controls = ""
+  public var controls = InputName("")
   /// `nil` leaves it as it is: `interactive`.
   public var priority: DevicePriority?
   /// Part of the sensor that becomes the picture, in its pixels; `nil` leaves it as it is.
@@ -30,6 +34,8 @@ public struct CameraSettings: SourceSettings {
   public static var settings: [Setting<CameraSettings>] {
     [
       Setting(
+        "name", \.name, "as `devices` lists it, its node or a part of its name; empty: the first"),
+      Setting(
         "conversion", \.conversion, "lets libv4l2 make formats that the camera does not have"),
       Setting(
         "fourcc", \.fourcc,
@@ -47,7 +53,7 @@ public struct CameraSettings: SourceSettings {
         "without a frame for so long the run fails, or the camera counts as unplugged"),
       Setting(
         "replug", \.replug, range: .zero...Self.longestReplug,
-        "a camera that was unplugged is waited for so long"),
+        "a camera that was unplugged is waited for so long; auto: where recordings need it"),
       Setting(
         "controls", \.controls,
         "a file of controls, as `devices NAME --save` makes it, that are set at the start"),
@@ -109,4 +115,5 @@ public enum PictureDelay: SettingValue, Hashable {
   }
 
   public static var allowed: String { "auto, or 0 to \(DelayFile.longest)" }
+  public static var forms: [SettingForm] { [.number(isWhole: true), .words(["auto"])] }
 }

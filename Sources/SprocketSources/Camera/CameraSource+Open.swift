@@ -7,7 +7,8 @@ internal import SprocketV4L2
 extension CameraSource {
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source camera")
-    if !settings.controls.isEmpty { writing.profile = try ControlProfile(path: settings.controls) }
+    let profile = settings.controls.path
+    if !profile.isEmpty { writing.profile = try ControlProfile(path: profile) }
     wanted = try CameraWish(name)?.completing(settings.wanted) ?? settings.wanted
     let node = try CameraNode.named(name)
     (title, card) = (node.title, node.card)
@@ -90,7 +91,8 @@ extension CameraSource {
   private func chooseAgain(_ negotiation: CameraNegotiation) throws(RunError) -> CameraMode {
     if let mode {
       let same = FormatRequest(
-        format: mode.pixelFormat, size: (mode.size.width, mode.size.height), rate: mode.rate)
+        format: mode.pixelFormat, size: FrameSize(mode.size.width, mode.size.height),
+        rate: mode.rate)
       do throws(RunError) { return try negotiation.choose(same) } catch {}
     }
     return try negotiation.choose(wanted)

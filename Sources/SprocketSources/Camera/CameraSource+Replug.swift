@@ -85,7 +85,7 @@ extension CameraSource {
     if retired != nil {
       absence.problem = "a sink that blocks still reads a frame of it"
     }
-    let patience = absence.reason == .unplugged ? settings.replug : settings.timeout
+    let patience = absence.reason == .unplugged ? settings.usedReplug : settings.timeout
     guard now - absence.since > patience.nanosecondCount else { return .nothing }
     guard absence.reason == .unplugged else {
       throw RunError(
@@ -95,7 +95,7 @@ extension CameraSource {
     }
     throw RunError(
       .failed,
-      "\(title) was unplugged and has not come back within \(settings.replug.settingText)"
+      "\(title) was unplugged and has not come back within \(settings.usedReplug.settingText)"
         + (absence.problem.map { " (\($0))" } ?? "") + ": plug it in and start again")
   }
 

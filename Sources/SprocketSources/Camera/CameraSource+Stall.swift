@@ -17,7 +17,9 @@ extension CameraSource {
       return
     }
     // The limit also holds for a camera that can be opened but delivers no new frame.
-    if settings.replug > .zero, now - (lastNewFrame ?? now) <= settings.replug.nanosecondCount {
+    if settings.usedReplug > .zero,
+      now - (lastNewFrame ?? now) <= settings.usedReplug.nanosecondCount
+    {
       return leave()
     }
     let seconds = Double(waited / 100_000_000) / 10
@@ -65,7 +67,7 @@ extension CameraSource {
     } catch {
       let since = refusedSince ?? now
       guard lastFrame != nil, !isGone, error.code != .interrupted,
-        now - since < max(settings.timeout, settings.replug).nanosecondCount
+        now - since < max(settings.timeout, settings.usedReplug).nanosecondCount
       else { throw error }
       (refusedSince, lastRestart) = (since, monotonicNow())
       restarts += 1

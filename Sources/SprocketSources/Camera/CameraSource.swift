@@ -119,9 +119,9 @@ public final class CameraSource: Source {
 
   /// `--source camera[:NAME]`.
   public static let kind = SourceKind(
-    "camera", "a camera of this machine", argument: "NAME", isArgumentOptional: true,
+    "camera", "a camera of this machine", argument: "name", isArgumentOptional: true,
     CameraSettings.self
-  ) { (name, settings) throws(RunError) in CameraSource(name: name, settings) }
+  ) { (settings) throws(RunError) in CameraSource(name: settings.name, settings) }
 
   /// Whether this machine has a camera that gives something, or that only its user's rights bar.
   public static var hasCamera: Bool { CameraNode.all().contains(where: \.isWorthTaking) }
@@ -156,7 +156,7 @@ public final class CameraSource: Source {
       return try asking { () throws(V4L2Error) in try wait(timeout) }
     } catch {
       if error.code == .interrupted { return .end }
-      if isGone, settings.replug > .zero {
+      if isGone, settings.usedReplug > .zero {
         leave()
         return .nothing
       }

@@ -40,7 +40,7 @@ struct CameraWish {
       let sides = value.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
       guard sides.count == 2, let width = sides[0], let height = sides[1], width > 0, height > 0
       else { return false }
-      request.size = (width, height)
+      request.size = FrameSize(width, height)
     case "rate":
       guard let rate = Double(value), rate > 0, rate <= 1000 else { return false }
       request.rate = FrameRate(framesPerSecond: rate)

@@ -2,7 +2,10 @@ public import SprocketCore
 
 /// What a user may choose about a file.
 public struct FileSettings: SourceSettings {
-  public var pace = SourcePace.fast
+  /// Of a movie, or of pictures: a folder, or a pattern.
+  public var path = InputName("")
+  /// `nil`: `fast`, unless a run says otherwise.
+  public var pace: SourcePace?
   public var startup = 0
   public var from = Duration.zero
   /// Frame rate of sources without times: a folder of pictures, or Motion JPEG and H.264 without a container.
@@ -22,7 +25,11 @@ public struct FileSettings: SourceSettings {
 
   public static var settings: [Setting<FileSettings>] {
     [
-      Setting("pace", \.pace, "fast: as fast as frames are taken; real: each at its time"),
+      Setting("path", \.path, "of a movie, or pictures: a folder, shots/*.jpg or Z-%03d.png"),
+      Setting(
+        "pace", \.pace,
+        "fast: as fast as frames are taken; real: each at its time; auto: fast, but into a virtual camera"
+      ),
       Setting(
         "from", \.from,
         "begins with the first frame at or after this time, from the first; `sequence` counts from it"
@@ -52,9 +59,9 @@ extension FileSource {
 
   public static let kind = SourceKind(
     "file", "a movie at its own times, or pictures: a folder, shots/*.jpg or Z-%03d.png",
-    argument: "PATH",
-    FileSettings.self
-  ) { (path, settings) throws(RunError) in
+    argument: "path", FileSettings.self
+  ) { (settings) throws(RunError) in
+    let path = settings.path.path
     if path != "-", let names = try PictureNames(path) {
       guard settings.asked < 0 else { throw noFilm(path) }
       return PictureSource(names, name: path, settings)

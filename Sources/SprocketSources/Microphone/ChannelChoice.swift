@@ -33,4 +33,7 @@ public struct ChannelChoice: Sendable, Hashable, SettingValue {
   }
 
   public static var allowed: String { "all, or up to 8 channels counted from 0, such as 0/3" }
+  public static var forms: [SettingForm] {
+    [.number(isWhole: true), .text(pattern: "all|[0-9]+(/[0-9]+)*")]
+  }
 }

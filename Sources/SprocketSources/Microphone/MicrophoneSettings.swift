@@ -2,6 +2,8 @@ public import SprocketCore
 
 /// What a user may choose about a microphone. What is asked for is given exactly, or refused.
 public struct MicrophoneSettings: KindSettings {
+  /// ALSA's name of the device; empty for the first one.
+  public var name = ""
   /// Samples per second; `nil` for 48,000 or what comes closest.
   public var rate: Int?
   /// That the device is set to; `nil` for two, or the fewest that it has.
@@ -30,6 +32,7 @@ public struct MicrophoneSettings: KindSettings {
 
   public static var settings: [Setting<MicrophoneSettings>] {
     [
+      Setting("name", \.name, "as `devices` lists it, or ALSA's name; empty: the first"),
       Setting("rate", \.rate, unit: "Hz", "samples per second, exactly; auto is 48000 if offered"),
       Setting(
         "channels", \.channels, "that the device is set to; auto is 2, or as few as it has"),

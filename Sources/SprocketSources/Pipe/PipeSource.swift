@@ -5,12 +5,19 @@ internal import SprocketFiles
 
 /// Settings of frames from a pipe.
 public struct PipeSettings: SourceSettings {
+  /// `-` for standard input, or the number of a descriptor.
+  public var descriptor = ""
   /// Frames per second on average, which is what encoders plan with; each frame has its own time.
   public var rate: FrameRate?
 
   public init() {}
 
-  public static var settings: [Setting<Self>] { [] }
+  public static var settings: [Setting<Self>] {
+    [
+      Setting(
+        "descriptor", \.descriptor, "- for standard input, or the number of a descriptor, as 3")
+    ]
+  }
 
   public mutating func request(_ request: FormatRequest) throws(RunError) {
     rate = try request.rateAlone()
@@ -215,9 +222,10 @@ public final class PipeSource: Source {
 
 extension PipeSource {
   public static let kind = SourceKind(
-    "pipe", "frames of another program, as --pipe-header writes them", argument: "FD",
-    PipeSettings.self
-  ) { (argument, settings) throws(RunError) in
+    "pipe", "frames of another program, as --pipe-header writes them", argument: "descriptor",
+    shown: "FD", PipeSettings.self
+  ) { (settings) throws(RunError) in
+    let argument = settings.descriptor
     if argument == "-" { return PipeSource(descriptor: STDIN_FILENO, settings) }
     guard let descriptor = Int32(argument), descriptor > 2, fcntl(descriptor, F_GETFD) >= 0 else {
       throw RunError(

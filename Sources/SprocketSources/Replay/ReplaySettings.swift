@@ -2,6 +2,7 @@ public import SprocketCore
 
 /// What a user may choose about a dump that is replayed.
 public struct ReplaySettings: SourceSettings {
+  public var path = InputName("")
   public var live = false
   public var from = Duration.zero
   /// The source of a dump of several, or the topic of another program's file; empty where there is one. Of
@@ -17,6 +18,7 @@ public struct ReplaySettings: SourceSettings {
 
   public static var settings: [Setting<ReplaySettings>] {
     [
+      Setting("path", \.path, "of the dump"),
       Setting(
         "from", \.from,
         "begins with the first frame at or after this time, from the first; numbers are as recorded"
@@ -42,6 +44,6 @@ public struct ReplaySettings: SourceSettings {
 
 extension ReplaySource {
   public static let kind = SourceKind(
-    "replay", "a dump, or another MCAP file with images", argument: "PATH", ReplaySettings.self
-  ) { (path, settings) throws(RunError) in ReplaySource(path: path, settings) }
+    "replay", "a dump, or another MCAP file with images", argument: "path", ReplaySettings.self
+  ) { (settings) throws(RunError) in ReplaySource(path: settings.path.path, settings) }
 }

@@ -21,11 +21,17 @@ public struct Brightest: Stage {
     ]
   }
 
-  public static let settings: [Setting<Self>] = [
-    Setting("least", \.least, range: 1...255, unit: "levels", "a smaller rise is not reported")
-  ]
+  public struct Settings: KindSettings {
+    public var least = 8
 
-  public var least = 8
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [Setting("least", \.least, range: 1...255, unit: "levels", "a smaller rise is not reported")]
+    }
+  }
+
+  public var settings = Settings()
   private var writer: ReportWriter<Report>?
 
   public init() {}
@@ -50,7 +56,7 @@ public struct Brightest: Stage {
   }
 
   private func compare(_ now: borrowing Plane, _ before: borrowing Plane) -> Report {
-    var found = (x: 0, y: 0, rise: least - 1)
+    var found = (x: 0, y: 0, rise: settings.least - 1)
     for y in 0..<now.rows {
       let (row, old) = (now[row: y], before[row: y])
       for x in row.indices where Int(row[x]) - Int(old[x]) > found.rise {
@@ -58,7 +64,7 @@ public struct Brightest: Stage {
       }
     }
     var report = Report()
-    if found.rise >= least {
+    if found.rise >= settings.least {
       report.x = (Double(found.x) + 0.5) / Double(now.bytesPerRow)
       report.y = (Double(found.y) + 0.5) / Double(now.rows)
       report.rise = UInt32(found.rise)

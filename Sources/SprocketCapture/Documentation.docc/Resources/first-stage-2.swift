@@ -3,9 +3,15 @@ import SprocketCore
 public struct Darkness: Stage {
   public static let plugin = Plugin("darkness", "how much of the picture is dark", Darkness.self)
   public static let order = Order.any
-  public static let settings: [Setting<Self>] = [
-    Setting("below", \.below, range: 1...255, unit: "levels", "luma below it is dark")
-  ]
+  public struct Settings: KindSettings {
+    public var below = 32
+
+    public init() {}
+
+    public static var settings: [Setting<Self>] {
+      [Setting("below", \.below, range: 1...255, unit: "levels", "luma below it is dark")]
+    }
+  }
 
   public struct Report: FrameReport {
     /// 0 to 1.
@@ -18,7 +24,7 @@ public struct Darkness: Stage {
     ]
   }
 
-  public var below = 32
+  public var settings = Settings()
   private var writer: ReportWriter<Report>?
 
   public init() {}

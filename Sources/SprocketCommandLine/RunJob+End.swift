@@ -1,8 +1,10 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketPipelines
+internal import SprocketStages
 
 // What a run leaves at its end: files, and an exit code.
-extension RunCommand {
+extension RunJob {
   /// Writes a file on another thread, and checks for signals meanwhile: a pipe or a network disk may
   /// block.
   func write(
@@ -44,20 +46,43 @@ extension RunCommand {
     for error in errors.dropFirst() { tellError(error.told) }
     throw RunError(.failed, first.description, first.settings)
   }
+}
 
+extension PreparedRun {
   /// Errors for files of pictures that were to be made and were not, since no frame came to them. What is
   /// recorded on request may never be asked for.
-  func missingPictures(_ summary: RunSummary) -> [RunError] {
-    guard !recording.isAsked, summary.errors.isEmpty else { return [] }
-    let wanted = [(movie: recording.movie, name: "movie"), (recording.stills, "stills")]
-    return wanted.compactMap { path, name in
-      guard let path, let entry = summary.ledger.entries.first(where: { $0.sink == name }),
-        entry.counts[.delivered] == 0
-      else { return nil }
-      let fates = Fate.allCases.filter { entry.counts[$0] > 0 }
-        .map { "\(entry.counts[$0]) \($0.name)" }
-      let why = fates.isEmpty ? "none was produced" : fates.joined(separator: ", ")
-      return RunError(.failed, "no frame reached \(path), which was not written: \(why)")
-    }
+  func missingFiles(_ summary: RunSummary) -> [RunError] {
+    guard summary.errors.isEmpty else { return [] }
+    return [missingStills(summary)].compactMap(\.self)
+      + pipeline.outputs.compactMap { missingPictures(of: $0, summary) }
+  }
+
+  private func missingPictures(of part: Part, _ summary: RunSummary) -> RunError? {
+    let path: OutputName? =
+      if let movie = part[MovieSettings.self], !movie.isAsked {
+        movie.path
+      } else if let stills = part[StillSettings.self], !stills.isOnDemand { stills.path } else {
+        nil
+      }
+    guard let path, let entry = summary.ledger.entries.first(where: { $0.sink == part.id }),
+      entry.counts[.delivered] == 0
+    else { return nil }
+    let fates = Fate.allCases.filter { entry.counts[$0] > 0 }
+      .map { "\(entry.counts[$0]) \($0.name)" }
+    let why = fates.isEmpty ? "none was produced" : fates.joined(separator: ", ")
+    return RunError(.failed, "no frame reached \(path.path), which was not written: \(why)")
+  }
+
+  /// An error if a bracket came out, and not all of its stills were written.
+  private func missingStills(_ summary: RunSummary) -> RunError? {
+    guard pipeline.asking.until == ControllerOptions.bracketEnd,
+      let steps = pipeline.stages[Bracket.plugin.name]?[Bracket.Settings.self]?.steps.values.count,
+      let stills = summary.ledger.entries.first(where: { $0.sink == StillSink.kind.name }),
+      stills.counts[.delivered] < steps
+    else { return nil }
+    return RunError(
+      .failed,
+      "\(stills.counts[.delivered]) of the bracket's \(steps) stills were written; choose a smaller size, or "
+        + "a faster disk")
   }
 }

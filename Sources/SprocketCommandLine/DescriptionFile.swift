@@ -1,0 +1,107 @@
+internal import ArgumentParser
+internal import Sprocket
+internal import SprocketPipelines
+
+/// A file that describes a run, as YAML or JSON.
+struct DescriptionFile {
+  /// `-` is standard input.
+  let path: String
+
+  /// Most bytes that are read: more than a description may have, so that a longer one is refused.
+  private static let most = (1 << 20) + 1
+
+  /// The run that it describes. Tells all that is wrong in it, and throws the last error.
+  func run(_ kinds: Kinds) throws(RunError) -> Run {
+    do throws(DescriptionErrors) {
+      return try Run(tree(), kinds, in: folder)
+    } catch {
+      for error in error.errors.dropLast() { tellError("\(path), \(error)") }
+      let last = error.errors.last.map { "\($0)" } ?? "is no description of a run"
+      throw RunError(.usage, "\(path), \(last)")
+    }
+  }
+
+  /// Names within the file begin at its folder.
+  private var folder: String {
+    if path == "-" { return workingFolder() }
+    let whole = absolutePath(path)
+    return whole.lastIndex(of: "/").map { $0 == whole.startIndex ? "/" : String(whole[..<$0]) }
+      ?? "."
+  }
+
+  private func tree() throws(DescriptionErrors) -> Tree {
+    let name = path == "-" ? "/dev/stdin" : path
+    guard let bytes = fileBytes(name, atMost: Self.most) else {
+      let isThere = path == "-" || PartialFile.isThere(path)
+      throw DescriptionErrors(
+        RunError(
+          .usage,
+          isThere
+            ? "it cannot be read, or is a pipe whose writer sends nothing"
+            : "it does not exist; give a file that describes a run"))
+    }
+    do throws(TreeError) {
+      return try isJSON(bytes) ? Tree(json: bytes) : Tree(yaml: bytes)
+    } catch {
+      throw DescriptionErrors(RunError(.usage, error.problem), error.mark)
+    }
+  }
+
+  /// By its ending, or else by its first character.
+  private func isJSON(_ bytes: [UInt8]) -> Bool {
+    let name = path.lowercased()
+    if name.hasSuffix(".json") { return true }
+    if name.hasSuffix(".yaml") || name.hasSuffix(".yml") { return false }
+    return bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
+  }
+}
+
+extension DescriptionErrors {
+  fileprivate init(_ error: RunError, _ mark: Mark? = nil) {
+    self.init(errors: [DescriptionError(mark: mark, error: error)])
+  }
+}
+
+/// `check`: says what is wrong in the description of a run, without opening a device.
+struct CheckCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Says what is wrong in the description of a run, with its line, and opens no device.",
+    discussion: """
+      The file is YAML or JSON, as `run --pipeline` takes it. What depends on the device or on the frames, \
+      such as a size that the camera does not have, only a run can tell.
+      """)
+
+  @Argument(help: "The file; - is standard input.", completion: .file())
+  var file: String
+
+  @Flag(help: "Prints the description as JSON, with all names in full.")
+  var json = false
+
+  func execute(_ kinds: Kinds) throws {
+    let run = try DescriptionFile(path: file).run(kinds)
+    do throws(RunError) {
+      try run.check(kinds)
+    } catch {
+      throw RunError(error.code, "\(file), \(DescriptionError(mark: nil, error: error))")
+    }
+    guard !json else { return Console.output.say(json: Tree(run).json) }
+    for source in run.sources {
+      let kind = source.pipeline.source?.kind ?? "the first camera"
+      let outputs = source.pipeline.outputs.map(\.id).joined(separator: ", ")
+      let stages = source.pipeline.stages.map(\.id).joined(separator: ", ")
+      Console.output.say(
+        "\(source.label): \(kind); stages: \(stages.isEmpty ? "none" : stages); outputs: "
+          + (outputs.isEmpty ? "none" : outputs))
+    }
+  }
+}
+
+/// `schema`: a JSON Schema of descriptions of runs.
+struct SchemaCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "schema",
+    abstract: "Prints a JSON Schema of descriptions of runs, which editors complete from.")
+
+  func execute(_ kinds: Kinds) { Console.output.say(json: kinds.schema.json) }
+}

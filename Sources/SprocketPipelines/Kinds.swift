@@ -1,0 +1,168 @@
+public import Sprocket
+
+/// What a run can be made of: all kinds that a program knows, by their names.
+public struct Kinds: Sendable {
+  public let sources: [SourceKind]
+  public let microphones: [AudioSourceKind]
+  public let stages: [Plugin]
+  public let audioStages: [AudioPlugin]
+  public let outputs: [SinkKind]
+
+  /// Throws where two of a list have one name, and where the stages of a plug-in have settings of several
+  /// types.
+  public init(
+    sources: [SourceKind] = builtinSources, microphones: [AudioSourceKind] = builtinAudioSources,
+    stages: [Plugin], audioStages: [AudioPlugin], outputs: [SinkKind] = builtinSinks
+  ) throws(RunError) {
+    self.sources = sources.sorted { $0.name < $1.name }
+    self.microphones = microphones.sorted { $0.name < $1.name }
+    self.stages = stages.sorted { $0.name < $1.name }
+    self.audioStages = audioStages.sorted { $0.name < $1.name }
+    self.outputs = outputs.sorted { $0.name < $1.name }
+    for role in Role.allCases {
+      let names = self[role].map(\.name)
+      for (index, name) in names.enumerated() where names[..<index].contains(name) {
+        throw RunError(.usage, "two \(role.noun)s are called \(name); rename one of them")
+      }
+    }
+    for plugin in stages {
+      guard let name = plugin.unlikeStage else { continue }
+      throw RunError(
+        .usage,
+        "the stages of \(plugin.name) have settings of several types: give \(name) the type of the others"
+      )
+    }
+  }
+
+  /// What a part of a pipeline is for.
+  public enum Role: Sendable, CaseIterable {
+    case source, microphone, stage, audioStage, output
+
+    /// What it is called in sentences.
+    var noun: String {
+      switch self {
+      case .source: SourceKind.noun
+      case .microphone: AudioSourceKind.noun
+      case .stage: Plugin.noun
+      case .audioStage: AudioPlugin.noun
+      case .output: SinkKind.noun
+      }
+    }
+
+    /// The path of a part of that role, or of a setting of it.
+    func path(_ part: String, _ setting: String?) -> SettingPath {
+      switch self {
+      case .source: SourceKind.path(part, setting)
+      case .microphone: AudioSourceKind.path(part, setting)
+      case .stage: Plugin.path(part, setting)
+      case .audioStage: AudioPlugin.path(part, setting)
+      case .output: SinkKind.path(part, setting)
+      }
+    }
+  }
+
+  /// All kinds of a role, by name.
+  public subscript(_ role: Role) -> [any NamedKind] {
+    switch role {
+    case .source: sources
+    case .microphone: microphones
+    case .stage: stages
+    case .audioStage: audioStages
+    case .output: outputs
+    }
+  }
+
+  /// Throws where there is none of that name.
+  public func kind(_ name: String, _ role: Role) throws(RunError) -> any NamedKind {
+    if let kind = self[role].first(where: { $0.name == name }) { return kind }
+    throw RunError(
+      .usage,
+      "there is no \(role.noun) `\(name)`; " + knownNames(self[role].map(\.name), near: name),
+      change: role.path(name, nil))
+  }
+}
+
+// What parts stand for.
+extension Kinds {
+  /// Makes the source of a part, which is not opened.
+  public func make(_ part: Part, _ format: SourceFormat) throws(RunError) -> any Source {
+    guard let kind = sources.first(where: { $0.name == part.kind }) else {
+      throw RunError(.usage, "there is no source `\(part.kind)`", change: .source)
+    }
+    return try kind.make(part.settings, request: format.request)
+  }
+
+  /// The stage of a part.
+  public func choice(_ part: Part) throws(RunError) -> StageChoice {
+    guard let plugin = stages.first(where: { $0.name == part.kind }) else {
+      throw RunError(.usage, "there is no stage `\(part.kind)`", change: .stage)
+    }
+    return StageChoice(plugin, settings: part.settings)
+  }
+
+  /// Makes the sink of a part.
+  public func make(_ part: Part, _ request: OutputRequest) throws(RunError) -> any Sink {
+    guard let kind = outputs.first(where: { $0.name == part.kind }) else {
+      throw RunError(.usage, "there is no sink `\(part.kind)`", change: .sink)
+    }
+    var request = request
+    request.name = part.id == part.kind ? nil : part.id
+    do throws(RunError) {
+      return try kind.make(part.settings, request: request)
+    } catch {
+      // Kinds do not know what their parts are called.
+      let own = Role.output.path(part.id, nil)
+      let paths = error.settings.map { path in
+        if path == .sink { return own }
+        let steps = path.steps
+        guard steps.count > 2, steps[0] == "outputs", steps[1] == part.kind else { return path }
+        return Role.output.path(part.id, steps[2])
+      }
+      throw RunError(error.code, error.description, paths)
+    }
+  }
+}
+
+/// A source, a microphone, a stage or an output of a pipeline: its kind, and what was chosen of it.
+public struct Part: Sendable, Equatable {
+  /// Tells the parts of a pipeline apart; the kind's name where none is given.
+  public var id: String
+  /// The kind's name.
+  public let kind: String
+  public var settings: any KindSettings
+
+  public init(_ kind: some NamedKind, id: String? = nil) {
+    self.init(kind.name, id: id, kind.settingsType.init())
+  }
+
+  public init(_ kind: String, id: String? = nil, _ settings: any KindSettings) {
+    (self.id, self.kind, self.settings) = (id ?? kind, kind, settings)
+  }
+
+  /// The settings as a value of their type; `nil` if they are of another type. A value of another type cannot
+  /// be stored.
+  ///
+  ///     pipeline.outputs["movie"]?[MovieSettings.self]?.quality = 80
+  public subscript<Settings: KindSettings>(_ type: Settings.Type) -> Settings? {
+    get { settings as? Settings }
+    set { if let newValue, Swift.type(of: settings) == type { settings = newValue } }
+  }
+
+  public static func == (one: Part, other: Part) -> Bool {
+    one.id == other.id && one.kind == other.kind && one.settings.isEqual(to: other.settings)
+  }
+}
+
+extension [Part] {
+  /// The part of that id.
+  public subscript(id: String) -> Part? {
+    get { first { $0.id == id } }
+    set {
+      guard let index = firstIndex(where: { $0.id == id }) else {
+        if let newValue { append(newValue) }
+        return
+      }
+      if let newValue { self[index] = newValue } else { remove(at: index) }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+public import Sprocket
+
+extension Run.Source {
+  /// Does something for the source. Its label stands before errors, where there are several sources.
+  public func naming<Result>(
+    in run: Run, _ body: () throws(RunError) -> Result
+  ) throws(RunError) -> Result {
+    do throws(RunError) {
+      return try body()
+    } catch {
+      if run.sources.count == 1 { throw error }
+      throw RunError(error.code, "\(label): \(error.description)", error.settings)
+    }
+  }
+}
+
+extension Run {
+  /// The run with all that was left open: what `auto` stands for on this machine and beside other settings,
+  /// and labels in the names of files that are written.
+  public var resolved: Run {
+    var run = self
+    let count = sources.count
+    for index in run.sources.indices {
+      let label = run.sources[index].label
+      run.sources[index].pipeline.resolve(run.settings)
+      run.sources[index].pipeline.changeSettings { $0.fill("source", with: label) }
+    }
+    if count > 1 {
+      run.settings.workers = settings.workers ?? max(1, processorCount() / count)
+      run.settings.memory = settings.memory.map { ByteCount($0.bytes / count) }
+    }
+    return run
+  }
+
+  /// The dump that several sources share; `nil` where each has its own, or there is none.
+  var sharedDump: DumpSettings? {
+    guard sources.count > 1 else { return nil }
+    let dumps = sources.compactMap { $0.pipeline.outputs[DumpSink.kind.name]?[DumpSettings.self] }
+    guard let first = dumps.first, dumps.count == sources.count else { return nil }
+    return dumps.allSatisfy { $0.path == first.path } ? first : nil
+  }
+}
+
+extension Pipeline {
+  /// The first camera, or the scene where there is none.
+  public static var usualSource: Part {
+    CameraSource.hasCamera ? Part(CameraSource.kind) : Part(SceneSource.kind)
+  }
+
+  /// The settings of a movie that is recorded while a condition holds.
+  var conditionalMovie: MovieSettings? {
+    outputs.lazy.compactMap { $0[MovieSettings.self] }.first { !$0.when.isEmpty }
+  }
+
+  fileprivate mutating func resolve(_ settings: RunSettings) {
+    var source = source ?? Self.usualSource
+    // A scene that is asked for a number of frames has no reason to take its time; a camera has.
+    let isCamera = outputs.contains { $0.kind == VirtualSink.kind.name }
+    if source.settings.text(of: "pace") == "auto" {
+      let isFast = source.kind == SceneSource.kind.name && settings.frames != nil
+      let pace: SourcePace? = isCamera ? .real : isFast ? .fast : nil
+      if let pace { try? source.settings.set("pace", to: pace.settingText) }
+    }
+    let records = outputs.contains {
+      [MovieSink.kind.name, StillSink.kind.name, DumpSink.kind.name].contains($0.kind)
+    }
+    if var camera = source[CameraSettings.self], camera.replug == nil,
+      records || !sound.files.path.isEmpty
+    {
+      camera.replug = CameraSettings.longestReplug
+      source[CameraSettings.self] = camera
+    }
+    self.source = source
+  }
+}

@@ -1,0 +1,223 @@
+"""Judges descriptions of runs: files of YAML and JSON, their schema, and names of files with any letters."""
+import concurrent.futures
+import json
+import os
+import random
+import re
+import subprocess
+
+import jsonschema
+import pytest
+import yaml
+
+from program import LIMIT, SPROCKET, sprocket
+
+SCENE = ["--source", "scene", "--size", "64x48", "--frames", "6", "--quiet"]
+# Names as users and programs give them; braces stand for themselves.
+NAMES = ["a,b.mov", "a=b,crf=3.mov", "take,from=me.mov", "a{source}.mov", "{n}.mov", "a{.mov", "}{{.mov",
+         "a:b.mov", "a\nb.mov", "-a.mov", "--quiet.mov", " a .mov", "#3.mov", "*.mov", "&a.mov", "!a.mov",
+         "'a'.mov", '"a".mov', "a\\b.mov", "no.mov", "é😀.mov", "a?b[c].mov", "%d.mov", "x" * 251 + ".mov"]
+
+
+def doubled(name):
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clip") / "clip.mov"
+    sprocket("run", *SCENE, "--microphone", "scene", "--movie", path)
+    return path
+
+
+def frames(path, **options):
+    return json.loads(sprocket("inspect", path, "--json", **options).stdout)[0]["tracks"][0]["count"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: name[:20].encode("unicode_escape").decode())
+def test_a_name_comes_through_every_door(name, clip, tmp_path):
+    """The longest name leaves no room for `.partial`, and is used as an input alone."""
+    taken = f"./{name}"
+    (tmp_path / name).write_bytes(clip.read_bytes())
+    assert frames(taken, cwd=tmp_path) == 6
+    sprocket("run", "--source", f"file:{taken}", "--checksums", "sums", "--quiet", cwd=tmp_path)
+    assert len((tmp_path / "sums").read_text().splitlines()) == 6
+    sprocket("run", "--source", "none", "--microphone", f"file:{taken}", "--sound", "a.wav", "--quiet",
+             cwd=tmp_path)
+    sprocket("export", "--quiet", "--", taken, "out.mp4", cwd=tmp_path)
+    sprocket("export", "--quiet", "--", taken, "out.wav", cwd=tmp_path)
+    assert frames("out.mp4", cwd=tmp_path) == 6 and (tmp_path / "out.wav").stat().st_size > 1000
+    described = {"source": {"file": taken}, "outputs": {"checksum": "again"}}
+    (tmp_path / "p.json").write_text(json.dumps(described))
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(described, allow_unicode=True))
+    for file in ("p.json", "p.yaml"):
+        sprocket("run", "--pipeline", file, "--overwrite", "--quiet", cwd=tmp_path)
+        assert (tmp_path / "again").read_text() == (tmp_path / "sums").read_text()
+    if len(name) > 200:
+        return
+    (tmp_path / "o").mkdir()
+    for arguments in (["run", *SCENE, f"--movie={doubled('o/' + name)}"],
+                      ["export", "--quiet", "--overwrite", "--", taken, f"o/{name}"],
+                      ["export", "--quiet", "--overwrite", "--copy", "--", taken, f"o/{name}"],
+                      ["recover", "--quiet", "--overwrite", "--", taken, f"o/{name}"]):
+        sprocket(*arguments, cwd=tmp_path)
+        assert os.listdir(tmp_path / "o") == [name], arguments
+        os.remove(tmp_path / "o" / name)
+    sprocket("export", "--quiet", "--", taken, str(clip), "o/", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path / "o")) == sorted([name[:-4] + ".mp4", "clip.mp4"])
+    printed = sprocket("run", *SCENE, f"--movie={doubled(name)}", "--print-pipeline", cwd=tmp_path)
+    assert yaml.safe_load(printed.stdout)["outputs"]["movie"]["path"] == f"{tmp_path}/{doubled(name)}"
+    sprocket("run", "--pipeline", "-", "--overwrite", "--quiet", cwd=tmp_path, input=printed.stdout)
+    assert frames(taken, cwd=tmp_path) == 6
+
+
+@pytest.mark.parametrize("arguments", [
+    ["run", "--source", b"file:\xff.mov"], ["export", b"\xff.mov", "a.mp4"], ["recover", b"\xff.mov", "a.mov"],
+    ["inspect", b"\xff.mov"], ["run", "--pipeline", b"\xff.yaml"], ["check", b"\xff.yaml"]])
+def test_a_name_that_is_no_text_is_refused_alike(arguments):
+    result = subprocess.run([SPROCKET, *arguments], capture_output=True, timeout=LIMIT)
+    assert result.returncode == 2 and b"is not UTF-8 text, as names must be; rename the file" in result.stderr
+
+
+@pytest.mark.parametrize("text, exit, says", [
+    ("source: {kind: scene, genlock: no}\nframes: 007\noutputs: {checksum: }\n", 0, ""),
+    ("source: scene\nduration: 1:30\n", 2, "line 2: duration: a run: duration=1:30 is not allowed"),
+    ("outputs:\n  movie: take #3.mov\n", 2, "line 2: outputs.movie.path: a comment begins behind `take`"),
+    ("outputs:\n  movie: {source}.mov\n", 2, "line 2: did not find expected key"),
+    ("outputs:\n  movie: *.mov\n", 2, "put a name or text that has such characters into quotes"),
+    ("outputs:\n  - movie\n", 2, "line 2: outputs is a map of names and values"),
+    ("frames: 1\nframes: 2\n", 2, "line 2: `frames` is given twice, first in line 1"),
+    ("a: &a [1]\nb: *a\n", 2, "line 1: found the anchor &a, and anchors are not taken"),
+    ("frames: 3\nstages:\n- " + "[" * 10_000, 2, "values lie more than 32 deep"),
+    ("# " + "x" * (10 << 20), 2, "the file has more than 1 MiB"),
+    ("source: scene\noutputs: {movie: a.mov, second: {kind: movie, path: ./a.mov}}\n", 2,
+     "two parts of the run name the same file"),
+    ("source: scene\nstages: [motion]\noutputs: {movie: {path: a.mov, record-when: motion.scor > 0.2}}\n", 2,
+     "motion reports no `scor`; did you mean `score`?"),
+], ids=lambda value: str(value)[:40])
+def test_what_yaml_takes_for_something_else_is_read_right_or_refused(text, exit, says, tmp_path):
+    (tmp_path / "p.yaml").write_text(text)
+    result = sprocket("check", "p.yaml", check=False, cwd=tmp_path)
+    assert result.returncode == exit, result.errors
+    assert says in result.errors
+    assert os.listdir(tmp_path) == ["p.yaml"], "to check makes no file"
+
+
+def test_options_win_over_the_file(tmp_path):
+    (tmp_path / "p.yaml").write_text(
+        "source: {kind: scene, size: 64x48, seed: 3}\nstages: [focus]\nframes: 9\n"
+        "outputs: {movie: {path: a.mov, codec: h264, crf: 30}, reports: r.jsonl}\n")
+    sprocket("run", "--pipeline", "p.yaml", "--frames", 4, "--movie", "b.mkv", "--stage", "meter", "--quiet",
+             "--summary", "s.json", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["b.mkv", "p.yaml", "r.jsonl", "s.json"]
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert summary["produced"] == 4 and "meter" in summary["stages"] and "focus" not in summary["stages"]
+    found = json.loads(sprocket("inspect", tmp_path / "b.mkv", "--json").stdout)
+    assert found[0]["tracks"][0]["codec"] == "h264"
+
+
+# MARK: The schema
+
+@pytest.fixture(scope="module")
+def schema():
+    found = json.loads(sprocket("schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(found)
+    return found
+
+
+# Texts that fit one pattern of the schema or another, each within its range.
+TEXTS = ["0.25/0.25/0.5/0.5", "0/0/64/48", "640x480", "640x", "x480", "16:9", "0.5/0.5", "500ms", "2s",
+         "30000/1001", "30fps", "8M", "64k", "512M", "60s", "all", "any", "none", "0/3", "a.mov",
+         "{source}.mov", "a{{b}}.mov", "0.485/0.456/0.406", "a # b, c: d"]
+# Settings whose texts have a form that no pattern says.
+OWN = {"steps": "-1,0,1EV", "types": "qr/ean13", "regions": "0/0/0.5/0.5", "sync": "1s", "timeout": "2s",
+       "replug": "1s", "deadline": "1s", "budget": "10ms", "memory": "1s", "interval": "1s", "pair": "5ms",
+       "duration": "1s", "point": "0.25/0.5", "region": "0.25/0.25/0.5/0.5", "pixels": "0/0/64/48",
+       "sensorcrop": "0/0/64/48"}
+WRONG = [{"zz": 1}, [1], "zzz-not", True, None]
+
+
+def sample(node, schema, chance, key=""):
+    """A value that a schema takes."""
+    while "$ref" in node:
+        node = schema["$defs"][node["$ref"].removeprefix("#/$defs/")]
+    if "anyOf" in node:
+        return sample(chance.choice(node["anyOf"]), schema, chance, key)
+    if "const" in node:
+        return node["const"]
+    if "enum" in node:
+        return chance.choice(node["enum"])
+    if key in OWN and "string" in node["type"]:
+        return OWN[key]
+    kind = node["type"] if isinstance(node["type"], str) else chance.choice(node["type"])
+    if kind == "null":
+        return None
+    if kind == "boolean":
+        return chance.random() < 0.5
+    if kind == "integer":
+        low = int(node.get("minimum", 1))
+        return chance.randint(low, min(int(node.get("maximum", 30)), low + 1000))
+    if kind == "number":
+        low, high = node.get("minimum", 1), node.get("maximum", 30)
+        return chance.choice([low, high, round(chance.uniform(low, min(high, low + 1000)), 3)])
+    if kind == "string":
+        fitting = [text for text in TEXTS if re.search(node.get("pattern", ""), text)]
+        return chance.choice(fitting or ["x"])
+    if kind == "array":
+        return [sample(node["items"], schema, chance, key) for _ in range(chance.randint(0, 2))]
+    known = node.get("properties", {})
+    names = [name for name in known if chance.random() < 3 / (len(known) + 1)]
+    more = node.get("additionalProperties", False)
+    made = {name: sample(node["properties"][name], schema, chance, name)
+            for name in {*names, *node.get("required", [])}}
+    for _ in range(chance.randint(1, 2) if more else 0):
+        name = f"a{chance.randint(0, 99)}"
+        made[name] = sample(more, schema, chance, name)
+    return made
+
+
+def mutate(value, chance):
+    """The value with something wrong, or odd, in one place."""
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        key = chance.choice(list(value))
+        odd = chance.random()
+        if odd < 0.1:
+            return {name: value[name] for name in value if name != key}
+        if odd < 0.2:
+            return value | {"zz": 1}
+        return value | {key: mutate(value[key], chance)}
+    if isinstance(value, list) and value:
+        return [mutate(value[0], chance), *value[1:]]
+    return chance.choice(WRONG)
+
+
+def test_reader_and_schema_take_the_same_files(schema, tmp_path):
+    chance = random.Random(34)
+    validator = jsonschema.Draft202012Validator(schema)
+    files = []
+    for number in range(int(os.environ.get("SPROCKET_SCHEMA", 300))):
+        made = sample(schema, schema, chance)
+        if "source" in made and "sources" in made:
+            del made[chance.choice(["source", "sources"])]
+        if chance.random() < 0.4:
+            made = mutate(made, chance)
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(made))
+        files.append((path, made))
+
+    def differs(file):
+        path, made = file
+        errors = list(validator.iter_errors(made))
+        result = sprocket("check", path, check=False)
+        # What depends on several values has no line.
+        refused = [line for line in result.errors.splitlines() if ", line " in line]
+        assert result.returncode in (0, 2), result.errors
+        if bool(errors) == bool(refused):
+            return None
+        return f"{json.dumps(made)}: schema: {[error.message[:200] for error in errors]}, reader: {refused}"
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [text for text in pool.map(differs, files) if text]
+    taken = sum(validator.is_valid(made) for _, made in files)
+    assert len(files) / 5 < taken < len(files) * 4 / 5
+    assert not found, "\n\n".join(found[:5])
