@@ -21,6 +21,27 @@ struct DescriptionFile {
     }
   }
 
+  /// The run that wrote this dump or summary, without the names of its outputs.
+  func runBefore(_ kinds: Kinds) throws(RunError) -> Run {
+    let text: [UInt8]?
+    if path.lowercased().hasSuffix(".mcap") {
+      text = try MCAPListing.runDescription(path).map { Array($0.utf8) }
+    } else {
+      text = fileBytes(path, atMost: Self.most)
+    }
+    let none = RunError(
+      .usage,
+      "--like \(path): it has no description of a run; give a dump or a summary of Sprocket's")
+    guard let text, let tree = try? Tree(json: text) else { throw none }
+    // A summary has the description as a part of it.
+    guard let described = tree["version"] == nil ? tree["pipeline"] : tree else { throw none }
+    do throws(DescriptionErrors) {
+      return try Run(described, kinds, in: workingFolder()).withoutOutputNames
+    } catch {
+      throw RunError(.usage, "--like \(path): \(error.errors.first.map { "\($0)" } ?? "")")
+    }
+  }
+
   /// Names within the file begin at its folder.
   private var folder: String {
     if path == "-" { return workingFolder() }
@@ -59,6 +80,32 @@ struct DescriptionFile {
 extension DescriptionErrors {
   fileprivate init(_ error: RunError, _ mark: Mark? = nil) {
     self.init(errors: [DescriptionError(mark: mark, error: error)])
+  }
+}
+
+extension Run {
+  /// Leaves out the outputs of the run before that no option has named. Throws where one would replace
+  /// `file`, which tells of that run.
+  mutating func leaveUnnamed(_ file: String) throws(RunError) {
+    for index in sources.indices {
+      sources[index].pipeline.outputs.removeAll(where: \.isUnnamed)
+    }
+    if let name = resolved.writtenNames.first(where: { FileIdentity.isSame($0, file) }) {
+      throw RunError(
+        .usage, "--like \(file) would be replaced by the output \(name); give that another name")
+    }
+  }
+}
+
+extension Part {
+  /// Whether it lacks the name of what it writes.
+  fileprivate var isUnnamed: Bool {
+    let names = [
+      self[MovieSettings.self]?.path, self[StillSettings.self]?.path, self[DumpSettings.self]?.path,
+      self[ReportSettings.self]?.path, self[ShareSettings.self]?.name,
+      self[VirtualSettings.self]?.device,
+    ]
+    return names.contains { $0?.isEmpty == true }
   }
 }
 

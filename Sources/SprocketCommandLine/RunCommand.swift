@@ -19,6 +19,12 @@ struct RunCommand: ParsableCommand {
       valueName: "path"), completion: .file())
   var pipeline: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Repeats the run that wrote a dump or a summary, without its outputs' names: give those that are "
+        + "wanted.", valueName: "path.mcap | summary.json"), completion: .file())
+  var like: String?
+
   @Flag(
     help: "Prints the run that the options mean as a file for --pipeline, and does nothing else.")
   var printPipeline = false
@@ -227,10 +233,14 @@ struct RunCommand: ParsableCommand {
 
   /// The run that the options describe.
   func makeRun(_ kinds: Kinds) throws(RunError) -> Run {
-    var run =
-      try pipeline.map { (path) throws(RunError) in
-        try DescriptionFile(path: path).run(kinds)
-      } ?? Run()
+    var run = Run()
+    if let pipeline { run = try DescriptionFile(path: pipeline).run(kinds) }
+    if let like {
+      guard pipeline == nil else {
+        throw RunError(.usage, "--like and --pipeline both describe the run; give one of them")
+      }
+      run = try DescriptionFile(path: like).runBefore(kinds)
+    }
     try addSources(to: &run, kinds)
     let labels = run.sources.map(\.label)
     try sound.checkLabels(labels)
@@ -251,6 +261,7 @@ struct RunCommand: ParsableCommand {
       run.sources[index] = source
     }
     try addShared(to: &run.settings)
+    if let like { try run.leaveUnnamed(like) }
     return run
   }
 

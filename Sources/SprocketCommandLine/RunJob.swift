@@ -45,9 +45,9 @@ struct RunJob {
           "\(trace.path) has the latest \(TraceFile.limit) steps of each thread; \(missing) earlier "
           + "ones are not in it")
     }
-    let histograms = run.settings.histograms
+    let run = run
     let files: [(what: String, name: OutputName, write: () throws -> Void)] = [
-      ("summary", summary, { try group.writeSummary(results, histograms: histograms) }),
+      ("summary", summary, { try group.writeSummary(results, of: run) }),
       ("trace", trace, { try group.writeTrace() }),
     ]
     var others: [RunError] = []

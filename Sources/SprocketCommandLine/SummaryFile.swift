@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `--summary`: one JSON object per run; of several sources, one with an object for each in `sources`. Keys
 /// only ever get more.
@@ -15,15 +16,19 @@ struct SummaryFile: ~Copyable {
     file = try OutputFile(path: name.path, purpose: "summary", overwrite: overwrite)
   }
 
-  /// With `histograms`, the whole distributions of durations are included.
+  /// `run` is what was asked for.
   consuming func write(
-    _ results: [RunResult], pairs: [PairStatistics], histograms: Bool
+    _ results: [RunResult], of run: Run, pairs: [PairStatistics]
   ) throws(RunError) {
+    var run = run
+    run.moveFiles(to: workingFolder())
+    let pipeline = TreeDocument(tree: Tree(run))
+    let histograms = run.settings.histograms
     guard let file else { return }
     let documents = results.map { result in
       SummaryDocument(
         result.summary, recordings: result.recordings, digest: result.digest,
-        hasHistograms: histograms)
+        hasHistograms: histograms, pipeline: results.count == 1 ? pipeline : nil)
     }
     let text: String?
     if documents.count == 1 {
@@ -32,8 +37,9 @@ struct SummaryFile: ~Copyable {
       let labels = results.map { $0.label ?? "" }
       text = try? jsonText(
         SummariesDocument(
-          sources: Dictionary(zip(labels, documents)) { $1 }, pairs: pairs.map { PairsDocument($0) }
-        ))
+          sources: Dictionary(zip(labels, documents)) { $1 },
+          pairs: pairs.map { PairsDocument($0) },
+          pipeline: pipeline))
     }
     // Numbers alone can be refused, and none of these is infinite.
     guard let text else {
@@ -142,11 +148,14 @@ struct SummaryDocument: Encodable {
   let recordings: [RecordingRecord]
   let digest: String?
   let hasHistograms: Bool
+  /// What was asked for; `nil` beside others of the same run.
+  let pipeline: TreeDocument?
 
   init(
     _ summary: RunSummary, recordings: [RecordingRecord] = [], digest: String?,
-    hasHistograms: Bool = false
+    hasHistograms: Bool = false, pipeline: TreeDocument? = nil
   ) {
+    self.pipeline = pipeline
     self.summary = summary
     self.recordings = recordings
     self.digest = digest
@@ -192,6 +201,7 @@ struct SummaryDocument: Encodable {
     if !summary.audio.isEmpty {
       try root.encode(summary.audio.map { SoundDocument($0) }, forKey: Key("sound"))
     }
+    try root.encodeIfPresent(pipeline, forKey: Key("pipeline"))
     var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))
     for stage in summary.timedStages {
       try stages.encode(StageLine(stage, histogram: hasHistograms), forKey: Key(stage.name))
@@ -208,6 +218,31 @@ struct SummaryDocument: Encodable {
   }
 
   private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }
+}
+
+/// A tree as a part of a document.
+struct TreeDocument: Encodable {
+  let tree: Tree
+
+  func encode(to encoder: any Encoder) throws {
+    switch tree.content {
+    case .map(let entries):
+      var map = encoder.container(keyedBy: SummaryDocument.Key.self)
+      for entry in entries {
+        try map.encode(Self(tree: entry.value), forKey: SummaryDocument.Key(entry.key))
+      }
+    case .list(let list):
+      var values = encoder.unkeyedContainer()
+      for item in list { try values.encode(Self(tree: item)) }
+    case .scalar(let scalar):
+      var value = encoder.singleValueContainer()
+      if scalar.isQuoted { return try value.encode(scalar.text) }
+      if tree.isNull { return try value.encodeNil() }
+      if let flag = Bool(scalar.text) { return try value.encode(flag) }
+      if let whole = Int64(scalar.text) { return try value.encode(whole) }
+      try value.encode(Double(scalar.text) ?? 0)
+    }
+  }
 }
 
 extension [(name: String, value: UInt64)] {

@@ -10,6 +10,8 @@ public final class RunMaker {
   private let kinds: Kinds
   private let sources: [any Source]
   private let dump: DumpOutput?
+  /// What was asked for, without folders, so that equal runs have equal descriptions.
+  private let description: String
 
   /// Checks the run and makes its sources, which are not opened. `watch` gets each of them, so that another
   /// thread can interrupt it. `isOutputClosed`: what is written to standard output is lost.
@@ -21,6 +23,8 @@ public final class RunMaker {
     let run = asked.resolved
     try RunFiles(run).check(isOutputClosed: isOutputClosed)
     (self.run, self.kinds) = (run, kinds)
+    let description = Tree(asked.withoutFolders).json
+    self.description = description
     var sources: [any Source] = []
     for source in run.sources {
       let made = try source.naming(in: run) { () throws(RunError) in
@@ -33,7 +37,11 @@ public final class RunMaker {
     self.sources = sources
     let path = run.sharedDump?.path.path
     let count = run.sources.count
-    dump = path.map { DumpOutput(path: $0, overwrite: run.settings.overwrite, sources: count) }
+    dump = path.map {
+      DumpOutput(
+        path: $0, overwrite: run.settings.overwrite, sources: count,
+        description: description)
+    }
     pairing = try run.settings.pair.map { tolerance throws(RunError) in
       let path = run.settings.pairs.isEmpty ? nil : run.settings.pairs.path
       return try FramePairing(
@@ -102,6 +110,7 @@ public final class RunMaker {
   private func request(_ audio: [AudioEngine]) -> OutputRequest {
     var request = OutputRequest()
     request.overwrite = run.settings.overwrite
+    request.description = description
     request.frameLimit = run.settings.frames
     request.makeTaps = { (sink) throws(RunError) in
       try audio.map { (engine) throws(RunError) in try engine.makeTap(for: sink) }

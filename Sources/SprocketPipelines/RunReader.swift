@@ -36,9 +36,36 @@ extension Run {
       sources[index].pipeline.changeSettings { $0.moveFiles(to: folder) }
     }
   }
+
+  /// The same with the last parts of names alone.
+  var withoutFolders: Run {
+    var run = self
+    run.settings.removeFolders()
+    for index in run.sources.indices {
+      run.sources[index].pipeline.changeSettings { $0.removeFolders() }
+    }
+    return run
+  }
+
+  /// The same without names of outputs: for a run that is made like another one.
+  public var withoutOutputNames: Run {
+    var run = self
+    (run.settings.summary, run.settings.trace, run.settings.pairs) = (
+      OutputName(), OutputName(), OutputName()
+    )
+    for index in run.sources.indices { run.sources[index].pipeline.removeOutputNames() }
+    return run
+  }
 }
 
 extension Pipeline {
+  fileprivate mutating func removeOutputNames() {
+    (sound.files.path, sound.files.levels) = (OutputName(), OutputName())
+    asking.controlSocket = OutputName()
+    for index in outputs.indices { outputs[index].settings.removeOutputNames() }
+    source?.settings.removeOutputNames()
+  }
+
   /// Changes the settings of all parts.
   mutating func changeSettings(_ change: (inout any KindSettings) -> Void) {
     func changed<Settings: KindSettings>(_ settings: Settings) -> Settings {

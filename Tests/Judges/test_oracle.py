@@ -27,8 +27,8 @@ INPUTS = [
     "export in.mov clip.mp4 --quiet",
     "export in.mov in.wav --quiet",
 ]
-# Keys of a summary that differ from run to run: times, memory, and what depends on them.
-VARYING = re.compile(r"_us$|_s$|_bytes$|^behind$")
+# Keys of a summary that differ from run to run: times, memory, what depends on them, and names in full.
+VARYING = re.compile(r"_us$|_s$|_bytes$|^behind$|^pipeline$")
 # Sound goes on until the run has ended, for as long as that takes.
 # Options that say how a run is told of, and are in no description.
 DOORS = ("--quiet", "--verbose", "--overwrite", "--signal")

@@ -61,7 +61,7 @@ def test_its_inspector_knows_them():
     (["--source", "ramp:9", "--checksums", ""], ["--checksums is given an empty name"]),
     (["--source", "ramp:9", "--sink", "bright", "--sink", "bright"], ["two sinks are called bright"]),
     (["--source", "ramp:9", "--reports", "a", "--sink", "dump:a"], ["name the same file"]),
-    (["--source", "ramp:9", "--reports", "-", "--sink", "pipe:gray"], ["both write to standard output"]),
+    (["--source", "ramp:9", "--reports", "-", "--sink", "pipe:gray"], ["write to standard output"]),
 ])
 def test_its_errors_are_the_command_lines(arguments, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -56,8 +56,8 @@ WRONG = [
     (["run", "--from", "1s"], "--source file:PATH or replay:PATH"),
     (["run", "--dump", "-"], "./-"),
     (["devices", "--json", "--save", "-"], "--json and --save - both"),
-    (["run", "--reports", "-", "--summary", "-"], "--reports - and --summary - both"),
-    (["run", "--checksums", "/dev/stdout", "--pipe", "gray"], "--pipe gray and --checksums"),
+    (["run", "--reports", "-", "--summary", "-"], "two outputs write to standard output"),
+    (["run", "--checksums", "/dev/stdout", "--pipe", "gray"], "(--checksums, --pipe)"),
     (["run", "--rate", "30", "--rate", "60"], "--rate is given twice, as 30 and as 60"),
     (["run", "--size=64x48", "--size", "32x32"], "--size is given twice, as 64x48 and as 32x32"),
     (["run", "--reports", "a", "--quiet", "--reports", "a"], "--reports is given twice"),
@@ -71,7 +71,7 @@ WRONG = [
     (["run", "--virtual", "/dev/null,format=H264"], "format=H264 is not allowed"),
     (["run", "--virtual", "/dev/null,format=NV12", "--size", "321x241"], "NV12 cannot be made"),
     (["run", "--virtual", "/dev/null,format=MJPG", "--stage", "negate"], "leave out stages"),
-    (["run", "--virtual", ",format=NV12"], "empty name"),
+    (["run", "--virtual", ",format=NV12"], "needs more: give virtual:DEVICE"),
     (["run", "--sink", "virtual"], "virtual:DEVICE"),
     (["run", "--control", "iris=1"], "there is no control `iris`"),
     (["run", "--control", "gain=1e9"], "gain=1e9 is not allowed"),
@@ -81,7 +81,7 @@ WRONG = [
     (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
     (["run", "--nope"], "--nope"),
     (["fly"], "there is no command `fly`; there are: run, ask, top, export, inspect, recover, bench, "
-              "devices, stages, completions"),
+              "devices, stages, check, schema, completions"),
     (["stages", "metr"], "metr"),
     (["run", "--stage", "metr"], "did you mean `meter`?"),
     (["run", "--stage", "focus:windw=0/0/1/1"], "did you mean `window`?"),
@@ -97,9 +97,9 @@ WRONG = [
     (["run", "--source", "0"], "for a camera write camera:/dev/video0"),
     (["run", "--source", "scene,genlock=true"], "--source scene --source-set genlock=true"),
     (["run", "--source", "file:dump.mcap"], "use replay:dump.mcap"),
-    (["run", "--movie", "x-{sourec}.mov"], "no place {sourec}; did you mean `{source}`? there are: "
+    (["run", "--movie", "x-{sourec}.mov"], "did you mean `{source}`? give a name; its places are "
                                            "{source}, {n}"),
-    (["run", "--dump", "{n}.mcap"], "no place {n}; there are: {source}"),
+    (["run", "--dump", "{n}.mcap"], "give a name; its places are {source}"),
     (["run", "--null", "--script", "nofile"], "--script nofile: it does not exist"),
     (["devices", "cam", "--controls", "nofile"], "nofile does not exist"),
     (["devices", "--save", "x.controls"], "devices NAME --save ..."),
@@ -223,7 +223,7 @@ SAME = [
     (["--reports", "x", "--summary", "./x"], ["--reports", "--summary"]),
     (["--checksums", "folder/../good", "--summary", "link"], ["--checksums", "--summary"]),
     (["--source", "file:good", "--reports", "good"], ["--source", "--reports"]),
-    (["--source-set", "truth=x", "--reports", "x"], ["--source-set truth", "--reports"]),
+    (["--source-set", "truth=x", "--reports", "x"], ["--source-set", "--reports"]),
 ]
 
 
@@ -477,8 +477,8 @@ def test_stages_and_sources_can_be_inspected():
     assert "use: --audio-stage gain\n" in sprocket("stages", "gain").stdout.decode()
     movie, = json.loads(sprocket("stages", "movie", "--json").stdout)
     assert movie["argument"] == "PATH" and movie in everything
-    assert movie["settings"][:1] == [{"name": "quality", "text": "of JPEG that is encoded", "unit": "",
-                                  "allowed": "1 to 100", "default": "90", "live": False}]
+    assert movie["settings"][1:2] == [{"name": "quality", "text": "of JPEG that is encoded", "unit": "",
+                                       "allowed": "1 to 100", "default": "90", "live": False}]
     assert movie["argument_optional"] is False
     stabilize, = json.loads(sprocket("stages", "stabilize", "--json").stdout)
     assert stabilize["settings"][0]["choices"] == ["off", "standard", "cinematic", "auto"]

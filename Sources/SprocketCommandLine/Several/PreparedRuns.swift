@@ -236,9 +236,9 @@ final class PreparedRuns {
     }
   }
 
-  func writeSummary(_ results: [RunResult], histograms: Bool) throws(RunError) {
-    try summaryFile.take()?.write(
-      results, pairs: pairing?.statistics ?? [], histograms: histograms)
+  /// `run` is what was asked for.
+  func writeSummary(_ results: [RunResult], of run: Run) throws(RunError) {
+    try summaryFile.take()?.write(results, of: run, pairs: pairing?.statistics ?? [])
   }
 
   func writeTrace() throws(RunError) {

@@ -11,6 +11,8 @@ public protocol FileName: SettingValue {
   var path: String { get }
   /// Lets a relative path begin at a folder.
   mutating func move(to folder: String)
+  /// Leaves the last part of the path alone.
+  mutating func removeFolder()
 }
 
 extension FileName {
@@ -32,6 +34,8 @@ public struct InputName: Hashable, FileName, ExpressibleByStringLiteral {
   public mutating func move(to folder: String) {
     if !isPlaced { path = "\(folder)/\(path)" }
   }
+
+  public mutating func removeFolder() { path = String(path.split(separator: "/").last ?? "") }
 }
 
 /// The name of a file that is written, or of many: it may have places, such as `{n}`, which the sink fills,
@@ -119,6 +123,12 @@ public struct OutputName: Hashable, FileName, ExpressibleByStringLiteral {
   public mutating func move(to folder: String) {
     if !isPlaced { parts.insert(.text("\(folder)/"), at: 0) }
   }
+
+  public mutating func removeFolder() {
+    let text = settingText
+    self = OutputName(
+      text.lastIndex(of: "/").map { String(text[text.index(after: $0)...]) } ?? text)
+  }
 }
 
 extension KindSettings {
@@ -136,6 +146,19 @@ extension KindSettings {
   public mutating func moveFiles(to folder: String) {
     for setting in Self.settings where setting.use != nil {
       setting.changeName(&self) { $0.move(to: folder) }
+    }
+  }
+
+  package mutating func removeFolders() {
+    for setting in Self.settings where setting.use != nil {
+      setting.changeName(&self) { $0.removeFolder() }
+    }
+  }
+
+  /// Removes the names of what is written.
+  package mutating func removeOutputNames() {
+    for setting in Self.settings {
+      setting.changeName(&self) { if $0 is OutputName { $0 = OutputName() } }
     }
   }
 

@@ -106,7 +106,9 @@ public struct Setting<Owner>: Sendable {
     }
     parseText = { (given: String) throws(SettingError) in
       guard let value = Value(settingText: given), isAllowed(value) else {
-        throw SettingError(name: name, given: given, allowed: allowed, unit: unit)
+        throw SettingError(
+          name: name, given: given, allowed: allowed, unit: unit,
+          near: Self.near(given, Value.choices, places))
       }
       return { owner in owner[keyPath: path] = value }
     }
@@ -135,6 +137,13 @@ public struct Setting<Owner>: Sendable {
     readText = { read($0[keyPath: path]) }
   }
 
+  /// What was most likely meant by a text that is not allowed.
+  private static func near(_ text: String, _ words: [String], _ places: [String]) -> String? {
+    if let word = nearestName(to: text, among: words) { return word }
+    let wrong = OutputName(settingText: text)?.places.first { !places.contains($0) }
+    return wrong.flatMap { nearestName(to: $0, among: places) }.map { "{\($0)}" }
+  }
+
   public func apply(_ text: String, to owner: inout Owner) throws(SettingError) {
     try parseText(text)(&owner)
   }
@@ -152,9 +161,13 @@ public struct SettingError: Error, Sendable, CustomStringConvertible {
   public let given: String
   public let allowed: String
   public let unit: String
+  /// What was most likely meant.
+  public var near: String?
 
   public var description: String {
-    "\(name)=\(given) is not allowed: give \(allowed)\(unit.isEmpty ? "" : " (\(unit))")"
+    let question = near.map { "; did you mean `\($0)`? " } ?? ": "
+    return
+      "\(name)=\(given) is not allowed\(question)give \(allowed)\(unit.isEmpty ? "" : " (\(unit))")"
   }
 }
 

@@ -2,6 +2,7 @@ internal import Glibc
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
+internal import SprocketRecords
 internal import Synchronization
 
 /// The MCAP file of a dump. The dumps of several sources may share one: each writes chunks of its own, on
@@ -26,13 +27,19 @@ public final class DumpOutput: @unchecked Sendable {
   private let wasLost = Atomic<Bool>(false)
   let sources: Int
 
+  /// What made the file, as JSON; empty where that is not known.
+  private let description: String
+
   /// `sources` is the number of sources that write into the file, 1 to ``mostSources``. An existing file is
-  /// refused unless `overwrite` is set.
-  public init(path: String, overwrite: Bool = false, sources: Int = 1) {
+  /// refused unless `overwrite` is set. `description` is stored as it is, as metadata.
+  public init(
+    path: String, overwrite: Bool = false, sources: Int = 1, description: String = ""
+  ) {
     contract(
       1...Self.mostSources ~= sources,
       "shares a dump among \(sources) sources; give 1 to \(Self.mostSources)")
     (self.path, self.overwrite, self.sources, parts) = (path, overwrite, sources, sources)
+    self.description = description
   }
 
   /// Sources of one dump at most: numbers of channels have 16 bits, and each source has
@@ -51,7 +58,14 @@ public final class DumpOutput: @unchecked Sendable {
   /// Adds the definitions of channels; begins the file before the first ones.
   func define(_ kinds: [DumpChannel.Kind]) throws(RunError) {
     try use { writer throws(RunError) in
-      if !hasBegun { try writer.begin(library: "sprocket") }
+      if !hasBegun {
+        try writer.begin(library: "sprocket")
+        if !description.isEmpty {
+          try writer.add(
+            MCAPMetadata(
+              name: RunDescription.name, metadata: [RunDescription.key: description]))
+        }
+      }
       hasBegun = true
       for kind in kinds {
         if let schema = kind.schema { try writer.add(schema) }

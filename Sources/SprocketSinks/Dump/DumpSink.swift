@@ -28,10 +28,14 @@ public final class DumpSink: Sink {
 
   /// The file is created when the run is set up. An existing one is refused unless `overwrite` is set.
   /// `taps` are of the run's sound. With `sync` nothing that was recorded is off the disk for longer.
+  /// `description` is what the run is, as JSON.
   public convenience init(
-    path: String, overwrite: Bool = false, sound taps: [any AudioTap] = [], sync: Duration? = nil
+    path: String, overwrite: Bool = false, sound taps: [any AudioTap] = [], sync: Duration? = nil,
+    description: String = ""
   ) {
-    self.init(DumpOutput(path: path, overwrite: overwrite), .only, taps, sync: sync)
+    self.init(
+      DumpOutput(path: path, overwrite: overwrite, description: description), .only, taps,
+      sync: sync)
   }
 
   /// A dump in a file that the dumps of other sources share, with the topics `source/image`, `source/fate`
@@ -165,7 +169,7 @@ extension DumpSink {
   ) { (settings, request) throws(RunError) in
     DumpSink(
       path: settings.path.path, overwrite: request.overwrite, sound: try request.makeTaps("dump"),
-      sync: settings.sync)
+      sync: settings.sync, description: request.description)
   }
 }
 

@@ -44,6 +44,12 @@ public struct MCAPListing: Sendable {
   /// Why the file could not be read to its end; `nil` for a whole file.
   public var damage: String?
 
+  /// What the run was that wrote a dump, as JSON; `nil` where the file does not say. Throws where it is no
+  /// MCAP file.
+  public static func runDescription(_ path: String) throws(RunError) -> String? {
+    try RunDescription.read(path)
+  }
+
   /// Reads the indexes of a file, and what has none. Throws where it is no MCAP file.
   /// Cost: as reading the file where it has no index.
   public static func read(
