@@ -110,7 +110,7 @@ def check_file(path: str) -> None:
 
 def in_words_of_python(text: str) -> str:
     """An error of the program, with its options as the keywords of `run` that they come from."""
-    text = re.sub(r" \(--[a-z-]+\)(?=$|;|\n)", "", text)
+    text = re.sub(r" \(--[a-z-]+(, --[a-z-]+)*\)(?=$|;|\n)", "", text)
     text = re.sub(r"The value '(.*?)' is invalid for '--([a-z-]+)(?: <[^>]*>)?'",
                   r"--\2=\1 is not allowed", text)
     text = re.sub(r"Unknown option '(--[a-z-]+)'\. Did you mean '(--[a-z-]+)'\?",

@@ -1,11 +1,15 @@
 """Starts the program, and yields its frames."""
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 import os
 import socket
+import tempfile
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, cast, overload
+from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, cast,
+                    overload)
 
 from ._errors import Error, NotAllowed, RunError, Timeout, check_file
 from ._frame import Batch, Frame
@@ -132,14 +136,14 @@ class Run(Stream[Item]):
 
 
 @overload
-def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
+def run(source: Optional[Source] = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
         image: Optional[Image] = ..., batch: None = ..., every: Optional[bool] = ...,
         timeout: Optional[float] = ..., **options: Any) -> Run[Frame]: ...
 @overload
-def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
+def run(source: Optional[Source] = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
         image: Optional[Image] = ..., batch: int, every: Optional[bool] = ...,
         timeout: Optional[float] = ..., **options: Any) -> Run[Batch]: ...
-def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
+def run(source: Optional[Source] = None, *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
         image: Optional[Image] = None, batch: Optional[int] = None, every: Optional[bool] = None,
         timeout: Optional[float] = TIMEOUT, **options: Any) -> Union[Run[Frame], Run[Batch]]:
     """Starts the program, and yields the frames of its run.
@@ -148,7 +152,7 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
             detect(frame.tensor)
 
     - `source`: as `--source` has it (`camera`, `camera:NAME`, `file:PATH`, `replay:PATH`, `scene`), or a
-      `Path`.
+      `Path`. `None` is the first camera, or what `pipeline` says.
     - `stages`: `["focus", "stabilize:mode=standard,crop=0.1"]`, or one; `sprocket stages` lists them.
     - `tensor`: its size, (width, height) or the side of a square, or its settings as `sprocket stages share`
       lists them: `{"size": (640, 480), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": 0.225}`.
@@ -163,6 +167,8 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     - All else is an option of `sprocket run`: `frames=300`, `duration=3` (seconds, or `"500ms"`),
       `size=(640, 480)` of a camera, `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`,
       `overwrite=True`.
+    - `pipeline`: the description of the run: the path of a file (docs/pipelines.md), or a `dict` as the file
+      would have it. The other parameters win over it.
 
     Frames are the caller's: `list(run)` keeps them all. Errors of the program are raised as `RunError`, and
     as `NotAllowed` (a `ValueError`) where it does not take what it is asked for: by this function, if they
@@ -172,7 +178,7 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     return _started(source, stages, tensor, image, batch, every, timeout, options, looks=True)
 
 
-def _started(source: Source, stages: Sequence[str], tensor: Optional[Tensor], image: Optional[Image],
+def _started(source: Optional[Source], stages: Sequence[str], tensor: Optional[Tensor], image: Optional[Image],
              batch: Optional[int], every: Optional[bool], timeout: Optional[float],
              options: Mapping[str, Any], *, looks: bool) -> Union[Run[Frame], Run[Batch]]:
     """Without `looks`, all errors come from the first step."""
@@ -181,15 +187,18 @@ def _started(source: Source, stages: Sequence[str], tensor: Optional[Tensor], im
     if timeout is not None and not timeout >= 0:
         raise NotAllowed(f"timeout={timeout!r} is not allowed: give seconds, or None", 2)
     pixels = pixel_settings(tensor, image)
-    arguments = run_arguments(source, stages, options)
-    kind, colon, path = source_text(source).partition(":")
-    if kind in ("file", "replay") and colon:
-        check_file(path)
     started: Union[Run[Frame], Run[Batch]]
-    if batch is None:
-        started = Run[Frame](arguments, pixels, every=every, batches=False, timeout=timeout)
-    else:
-        started = Run[Batch](arguments, f"{pixels},batch={batch}", every=every, batches=True, timeout=timeout)
+    with _described(options) as (options, descriptors):
+        arguments = run_arguments(source, stages, options)
+        kind, colon, path = source_text(source or "").partition(":")
+        if kind in ("file", "replay") and colon:
+            check_file(path)
+        if batch is None:
+            started = Run[Frame](arguments, pixels, every=every, batches=False, timeout=timeout,
+                                 descriptors=descriptors)
+        else:
+            started = Run[Batch](arguments, f"{pixels},batch={batch}", every=every, batches=True,
+                                 timeout=timeout, descriptors=descriptors)
     if looks:
         started._look()
     return started
@@ -222,7 +231,25 @@ def _check_names(options: Mapping[str, Any]) -> None:
             raise NotAllowed(f"run has no parameter `{name}`; did you mean `{near[0]}`?", 2)
 
 
-def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
+@contextlib.contextmanager
+def _described(options: Mapping[str, Any]) -> Iterator[Tuple[Mapping[str, Any], Sequence[int]]]:
+    """The options with a description that is no file as a descriptor, which the program is given."""
+    described = options.get("pipeline")
+    if not isinstance(described, Mapping):
+        yield options, ()
+        return
+    try:
+        text = json.dumps(described)
+    except (TypeError, ValueError) as error:
+        raise NotAllowed(f"pipeline= is not what a file could have: {error}", 2) from None
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode())
+        file.seek(0)
+        yield {**options, "pipeline": f"/dev/fd/{file.fileno()}"}, [file.fileno()]
+
+
+def run_arguments(source: Optional[Source], stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
     _check_names(options)
-    arguments = ["--source", source_text(source)]
+    is_described = source is None and ("pipeline" in options or "like" in options)
+    arguments = [] if is_described else ["--source", source_text(source or "camera")]
     return [*arguments, *stage_arguments(stages), *option_arguments(options)]

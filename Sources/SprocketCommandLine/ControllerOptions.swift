@@ -38,8 +38,11 @@ struct ControllerOptions: ParsableArguments {
   static let bracketEnd = "bracket.over"
 
   /// Adds the controllers, and what they read, behind the chain that was asked for by name. With
-  /// `needsFocus`, another option reads the stage `focus`, too.
-  func add(to pipeline: inout Pipeline, needsFocus: Bool, _ kinds: Kinds) throws(RunError) {
+  /// `needsFocus`, another option reads the stage `focus`, too. Over a chain that a file describes
+  /// (`isDescribed`), options win.
+  func add(
+    to pipeline: inout Pipeline, isDescribed: Bool, needsFocus: Bool, _ kinds: Kinds
+  ) throws(RunError) {
     var chain = pipeline.stages
     if bracket != nil, autoExposure == "continuous" {
       throw RunError(
@@ -57,8 +60,14 @@ struct ControllerOptions: ParsableArguments {
     for name in asked.map(\.reads) + (needsFocus ? ["focus"] : []) where chain[name] == nil {
       chain.append(try kinds.stage(name))
     }
-    if let point { try look(at: point, &chain, kinds) }
+    if let point { try look(at: point, &chain, isDescribed: isDescribed, kinds) }
     for controller in asked {
+      if isDescribed, chain[controller.name] != nil {
+        if let part = chain[controller.name] {
+          chain[controller.name] = try controller.part(kinds, from: part.settings)
+        }
+        continue
+      }
       if chain[controller.name] != nil {
         throw RunError(
           .usage, "\(controller.option): --stage \(controller.name) is there already; give one")
@@ -74,7 +83,7 @@ struct ControllerOptions: ParsableArguments {
 
   /// Gives the point to each stage that has one, and has it look there alone unless it is told how.
   private func look(
-    at point: String, _ chain: inout [Part], _ kinds: Kinds
+    at point: String, _ chain: inout [Part], isDescribed: Bool, _ kinds: Kinds
   ) throws(RunError) {
     guard Point(settingText: point) != nil else {
       throw RunError(.usage, "--point \(point) is not allowed: give \(Point.allowed)")
@@ -93,7 +102,7 @@ struct ControllerOptions: ParsableArguments {
       let kind = try kinds.kind(chain[index].kind, .stage)
       guard kind.settings.contains(where: { $0.name == "point" }) else { continue }
       let given = chain[index].settings.chosen.map(\.name)
-      guard !given.contains("point") else {
+      guard isDescribed || !given.contains("point") else {
         throw RunError(.usage, "--point: --stage \(kind.name) has a point already; give one")
       }
       var texts = ["point": point]
@@ -128,9 +137,10 @@ private struct Controller {
     self.reads = reads
   }
 
-  func part(_ kinds: Kinds) throws(RunError) -> Part {
+  /// `base`: settings that a file gives besides.
+  func part(_ kinds: Kinds, from base: (any KindSettings)? = nil) throws(RunError) -> Part {
     let plugin = try kinds.kind(name, .stage)
-    var settings = plugin.settingsType.init()
+    var settings = base ?? plugin.settingsType.init()
     do throws(SettingError) {
       try settings.set(setting, to: value)
     } catch {

@@ -11,14 +11,23 @@ struct DescriptionFile {
   private static let most = (1 << 20) + 1
 
   /// The run that it describes. Tells all that is wrong in it, and throws the last error.
-  func run(_ kinds: Kinds) throws(RunError) -> Run {
+  func run(_ kinds: Kinds) throws(RunError) -> Run { try read(kinds).run }
+
+  /// The run, and the tree that describes it.
+  func read(_ kinds: Kinds) throws(RunError) -> (run: Run, tree: Tree) {
     do throws(DescriptionErrors) {
-      return try Run(tree(), kinds, in: folder)
+      let tree = try tree()
+      return (try Run(tree, kinds, in: folder), tree)
     } catch {
-      for error in error.errors.dropLast() { tellError("\(path), \(error)") }
-      let last = error.errors.last.map { "\($0)" } ?? "is no description of a run"
-      throw RunError(.usage, "\(path), \(last)")
+      throw tell(error.errors)
     }
+  }
+
+  /// Tells of all errors but the last one, and returns that.
+  func tell(_ errors: [DescriptionError]) -> RunError {
+    for error in errors.dropLast() { tellError("\(path), \(error)") }
+    let last = errors.last.map { "\($0)" } ?? "is no description of a run"
+    return RunError(.usage, "\(path), \(last)")
   }
 
   /// The run that wrote this dump or summary, without the names of its outputs.
@@ -27,12 +36,12 @@ struct DescriptionFile {
     if path.lowercased().hasSuffix(".mcap") {
       text = try MCAPListing.runDescription(path).map { Array($0.utf8) }
     } else {
-      text = fileBytes(path, atMost: Self.most)
+      text = fileBytes(path, atMost: TreeBounds.summary.bytes)
     }
     let none = RunError(
       .usage,
       "--like \(path): it has no description of a run; give a dump or a summary of Sprocket's")
-    guard let text, let tree = try? Tree(json: text) else { throw none }
+    guard let text, let tree = try? Tree(json: text, within: .summary) else { throw none }
     // A summary has the description as a part of it.
     guard let described = tree["version"] == nil ? tree["pipeline"] : tree else { throw none }
     do throws(DescriptionErrors) {
@@ -44,7 +53,8 @@ struct DescriptionFile {
 
   /// Names within the file begin at its folder.
   private var folder: String {
-    if path == "-" { return workingFolder() }
+    // What another program hands over lies nowhere.
+    if path == "-" || FileIdentity.isDescriptor(path) { return workingFolder() }
     let whole = absolutePath(path)
     return whole.lastIndex(of: "/").map { $0 == whole.startIndex ? "/" : String(whole[..<$0]) }
       ?? "."
@@ -84,16 +94,31 @@ extension DescriptionErrors {
 }
 
 extension Run {
-  /// Leaves out the outputs of the run before that no option has named. Throws where one would replace
-  /// `file`, which tells of that run.
-  mutating func leaveUnnamed(_ file: String) throws(RunError) {
+  /// Leaves out the outputs of the run `before` that no option has named, and what is of use with them alone.
+  /// Returns what they are called.
+  mutating func leaveUnnamed(of before: Run) -> [String] {
+    var left: [String] = []
     for index in sources.indices {
-      sources[index].pipeline.outputs.removeAll(where: \.isUnnamed)
+      var pipeline = sources[index].pipeline
+      left += pipeline.outputs.filter(\.isUnnamed).map(\.id).filter { !left.contains($0) }
+      pipeline.outputs.removeAll(where: \.isUnnamed)
+      let files = before.sources.first { $0.label == sources[index].label }?.pipeline.sound.files
+      if pipeline.outputs.isEmpty, pipeline.sound.files == files {
+        pipeline.sound.files = SoundFiles()
+      }
+      sources[index].pipeline = pipeline
     }
-    if let name = resolved.writtenNames.first(where: { FileIdentity.isSame($0, file) }) {
-      throw RunError(
-        .usage, "--like \(file) would be replaced by the output \(name); give that another name")
+    if settings.summary.isEmpty, before.settings.histograms { settings.histograms = false }
+    return left
+  }
+
+  /// Throws where an output would replace `file`, which describes the run.
+  func check(keeps file: String, _ option: String) throws(RunError) {
+    guard let name = resolved.writtenNames.first(where: { FileIdentity.isSame($0, file) }) else {
+      return
     }
+    throw RunError(
+      .usage, "\(option) \(file) would be replaced by the output \(name); give that another name")
   }
 }
 
@@ -122,17 +147,16 @@ struct CheckCommand: ParsableCommand {
   @Argument(help: "The file; - is standard input.", completion: .file())
   var file: String
 
-  @Flag(help: "Prints the description as JSON, with all names in full.")
+  @Flag(help: "Prints what is read as JSON, with all names in full, also where it cannot be run.")
   var json = false
 
   func execute(_ kinds: Kinds) throws {
-    let run = try DescriptionFile(path: file).run(kinds)
-    do throws(RunError) {
-      try run.check(kinds)
-    } catch {
-      throw RunError(error.code, "\(file), \(DescriptionError(mark: nil, error: error))")
-    }
-    guard !json else { return Console.output.say(json: Tree(run).json) }
+    let description = DescriptionFile(path: file)
+    let (run, tree) = try description.read(kinds)
+    if json { Console.output.say(json: Tree(run).json) }
+    let errors = run.errors(kinds, in: tree)
+    guard errors.isEmpty else { throw description.tell(errors) }
+    if json { return }
     for source in run.sources {
       let kind = source.pipeline.source?.kind ?? "the first camera"
       let outputs = source.pipeline.outputs.map(\.id).joined(separator: ", ")

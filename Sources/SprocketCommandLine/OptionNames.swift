@@ -70,7 +70,9 @@ enum OptionNames {
     case ("stills", "sharpest"): return "stills-sharpest"
     case ("checksum", _): return arguments.contains("--checksum") ? "checksum" : "checksums"
     case ("pipe", "header"): return "pipe-header"
-    default: return kind
+    default:
+      let options = ["movie", "stills", "dump", "reports", "share", "virtual", "pipe", "null"]
+      return options.contains(kind) ? kind : "pipeline"
     }
   }
 

@@ -25,6 +25,12 @@ extension Kinds {
 
   /// `NAME[:ARGUMENT][,KEY=VALUE...]`, of a sink; without an argument `NAME:KEY=VALUE,...`.
   func sink(_ text: String) throws(RunError) -> Part {
+    let (kind, texts) = try sinkTexts(text)
+    return Part(kind.name, try kind.settings(texts))
+  }
+
+  /// The kind and the settings of a sink.
+  func sinkTexts(_ text: String) throws(RunError) -> (SinkKind, [String: String]) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     guard let kind = outputs.first(where: { $0.name == name }) else {
@@ -42,11 +48,11 @@ extension Kinds {
     }
     let found = try argumentAndValues(
       of: kind, parts.dropFirst().first ?? "", in: text, option: "--sink")
-    return Part(name, try kind.settings(argument: found.argument, found.values))
+    return (kind, try kind.texts(argument: found.argument, found.values))
   }
 
   /// `NAME[:LAYOUT][,KEY=VALUE...]`, of a share; `fd:3` is a name.
-  func share(_ text: String) throws(RunError) -> Part {
+  func share(_ text: String) throws(RunError) -> [String: String] {
     let start = text.hasPrefix("fd:") ? text.index(text.startIndex, offsetBy: 3) : text.startIndex
     let colon = text[start...].firstIndex(where: { $0 == ":" || $0 == "," }) ?? text.endIndex
     var pairs = text[colon...].dropFirst().split(separator: ",").map(String.init)
@@ -61,16 +67,14 @@ extension Kinds {
     }
     values.merge(more) { first, _ in first }
     values["name"] = String(text[..<colon])
-    return Part(ShareSink.kind.name, try ShareSink.kind.settings(values))
+    return values
   }
 
   /// `DEVICE[,KEY=VALUE...]`, of a virtual camera.
-  func virtual(_ text: String) throws(RunError) -> Part {
+  func virtual(_ text: String) throws(RunError) -> [String: String] {
     let found = try argumentAndValues(
       of: VirtualSink.kind, text[...], in: text, option: "--virtual")
-    return Part(
-      VirtualSink.kind.name,
-      try VirtualSink.kind.settings(argument: found.argument, found.values))
+    return try VirtualSink.kind.texts(argument: found.argument, found.values)
   }
 
   /// The kind of `NAME[:ARGUMENT]`, of a source.

@@ -7,20 +7,34 @@ extension RunCommand {
   /// Applies the options to what a source has besides.
   func addOutputs(to source: inout Run.Source, _ kinds: Kinds) throws(RunError) {
     var outputs = source.pipeline.outputs
-    for part in try namedOutputs(kinds) {
-      // A file may have the output already: its settings stay, and the name is another.
-      guard part.option != "--sink", var known = outputs[part.part.id] else {
-        outputs.append(part.part)
+    let described = outputs.count
+    var replaced: Set<Int> = []
+    for (kind, texts) in try namedOutputs(kinds) {
+      // Another output of the file's, of that kind: its settings stay where the option says nothing of them.
+      let known = outputs[..<described].indices.first {
+        outputs[$0].kind == kind.name && !replaced.contains($0)
+      }
+      guard let known else {
+        outputs.append(Part(kind.name, try kind.settings(texts)))
         continue
       }
-      known.settings = try kinds.kind(known.kind, .output).settings(
-        Dictionary(part.part.settings.chosen.map { ($0.name, $0.text) }) { $1 },
-        from: known.settings)
-      outputs[part.part.id] = known
+      replaced.insert(known)
+      outputs[known].settings = try kind.settings(texts, from: outputs[known].settings)
+    }
+    if pipeHeader {
+      guard let index = outputs.firstIndex(where: { $0.kind == PipeSink.kind.name }) else {
+        throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
+      }
+      outputs[index][PipeSettings.self]?.header = true
     }
     try refuseUseless(outputs, source.pipeline)
     for index in outputs.indices {
-      let texts = try recording.texts(for: outputs[index].kind, asked: outputs, controllers)
+      if recording.codec != nil, var movie = outputs[index][MovieSettings.self] {
+        // What the file says of another codec is not for this one.
+        (movie.codec, movie.quality) = (MovieCodec(), MovieSettings().quality)
+        outputs[index][MovieSettings.self] = movie
+      }
+      let texts = try recording.texts(for: outputs[index], asked: outputs, controllers)
       guard !texts.isEmpty else { continue }
       outputs[index].settings = try kinds.kind(outputs[index].kind, .output).settings(
         texts, from: outputs[index].settings)
@@ -33,13 +47,18 @@ extension RunCommand {
       source.pipeline.asking.controlSocket = try outputName(path, "--control-socket")
     }
     if let path = asking.script {
+      guard !path.isEmpty else {
+        throw RunError(.usage, "--script is given an empty name; give the name of a file")
+      }
       source.pipeline.asking.script = InputName(filled(path, source.label))
     }
   }
 
-  /// The outputs that options name, in the order of the help.
-  private func namedOutputs(_ kinds: Kinds) throws(RunError) -> [(option: String, part: Part)] {
-    var parts: [(option: String, part: Part)] = []
+  /// The outputs that options name, in the order of the help, and their settings as they are given.
+  private func namedOutputs(
+    _ kinds: Kinds
+  ) throws(RunError) -> [(kind: SinkKind, texts: [String: String])] {
+    var outputs: [(SinkKind, [String: String])] = []
     let files = [
       ("--movie", MovieSink.kind, recording.movie), ("--stills", StillSink.kind, recording.stills),
       ("--dump", DumpSink.kind, recording.dump), ("--reports", ReportSink.kind, reports),
@@ -48,22 +67,19 @@ extension RunCommand {
     for (option, kind, path) in files {
       guard let path else { continue }
       _ = try outputName(path, option)
-      parts.append((option, Part(kind.name, try kind.settings(argument: path, [:]))))
+      outputs.append((kind, ["path": path]))
     }
-    if checksum, checksums == nil { parts.append(("--checksum", Part(ChecksumSink.kind))) }
+    if checksum, checksums == nil { outputs.append((ChecksumSink.kind, [:])) }
     if let pipe {
       var (layout, values) = try nameAndValues(pipe, option: "--pipe")
-      if pipeHeader { values["header"] = true.settingText }
       values["layout"] = layout
-      parts.append(("--pipe", Part(PipeSink.kind.name, try PipeSink.kind.settings(values))))
-    } else if pipeHeader {
-      throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
+      outputs.append((PipeSink.kind, values))
     }
-    for text in share { parts.append(("--share", try kinds.share(text))) }
-    if let virtual { parts.append(("--virtual", try kinds.virtual(virtual))) }
-    for text in sink { parts.append(("--sink", try kinds.sink(text))) }
-    if null { parts.append(("--null", Part(NullSink.kind))) }
-    return parts
+    for text in share { outputs.append((ShareSink.kind, try kinds.share(text))) }
+    if let virtual { outputs.append((VirtualSink.kind, try kinds.virtual(virtual))) }
+    for text in sink { outputs.append(try kinds.sinkTexts(text)) }
+    if null { outputs.append((NullSink.kind, [:])) }
+    return outputs
   }
 
   /// Throws for an option about an output that is not there.
@@ -102,16 +118,16 @@ extension RecordingOptions {
 
   /// What the options say of an output of that kind, as texts of its settings.
   func texts(
-    for kind: String, asked outputs: [Part], _ controllers: ControllerOptions
+    for part: Part, asked outputs: [Part], _ controllers: ControllerOptions
   ) throws(RunError) -> [String: String] {
     var texts: [String: String?] = [:]
     let isAsked = onDemand ? true.settingText : nil
-    switch kind {
+    switch part.kind {
     case MovieSink.kind.name:
       texts = try codecTexts.mapValues { $0 }
-      let codec = texts["codec"] ?? MovieCodec().name
+      let codec = texts["codec"] ?? part[MovieSettings.self]?.codec.name
       if codec == MovieCodec().name {
-        texts["quality"] = quality?.settingText
+        if let quality { texts["quality"] = quality.settingText }
       } else if quality != nil, !outputs.contains(where: { $0.kind == StillSink.kind.name }) {
         throw RunError(
           .usage,
@@ -182,7 +198,8 @@ extension SoundOptions {
     }
     // Files may have sound of their own.
     let kind = source.pipeline.source?.kind ?? ""
-    let isSilent = own.isEmpty && !microphone.isEmpty && !["file", "replay"].contains(kind)
+    let isSilent =
+      sound.microphones.isEmpty && !microphone.isEmpty && !["file", "replay"].contains(kind)
     guard !isSilent else { return }
     if !audioStage.isEmpty {
       sound.stages = try audioStage.map { (text) throws(RunError) in try kinds.audioStage(text) }

@@ -7,27 +7,28 @@ extension RunCommand {
   /// Applies the options to the sources of a run, which come from a file or are none.
   func addSources(to run: inout Run, _ kinds: Kinds) throws(RunError) {
     let given = try SourceLabel.all(source)
-    if !given.isEmpty {
-      guard run.sources.count == 1 else {
-        throw RunError(
-          .usage, "the file names several sources; leave out --source", change: .source)
-      }
+    if !given.isEmpty, run.sources.count > 1 {
+      // Each replaces the source of its label.
+      try SourceLabels(labels: run.sources.map(\.label)).check(given.map(\.label), "--source")
+    } else if !given.isEmpty {
       run.sources = given.map { Run.Source($0.label, run.sources[0].pipeline) }
-    } else if run.sources.count == 1, run.sources[0].pipeline.source == nil {
+    } else if run.sources.count == 1, run.sources[0].pipeline.source == nil,
+      run.sources[0].label == Run().sources[0].label
+    {
       run.sources[0].label = Pipeline.usualSource.kind
     }
     let labels = SourceLabels(labels: run.sources.map(\.label))
     // Where options fit one of the sources, they are for those that they fit.
-    let names = run.sources.indices.map { index in
-      given.isEmpty
-        ? run.sources[index].pipeline.source?.kind ?? Pipeline.usualSource.kind
-        : String(given[index].source.prefix { $0 != ":" })
+    let texts = run.sources.map { source in given.first { $0.label == source.label }?.source }
+    let names = zip(run.sources, texts).map { source, text in
+      text.map { String($0.prefix { $0 != ":" }) } ?? source.pipeline.source?.kind
+        ?? Pipeline.usualSource.kind
     }
     let fit = SourceFit(
       hasCamera: names.contains("camera"), hasTimes: names.contains { hasTimes($0, kinds) })
     for index in run.sources.indices {
-      let text = given.isEmpty ? nil : given[index].source
-      try addSource(text, to: index, of: &run, labels, fit, kinds)
+      if texts[index] != nil { run.sources[index].pipeline.controls = [] }
+      try addSource(texts[index], to: index, of: &run, labels, fit, kinds)
     }
   }
 

@@ -224,6 +224,10 @@ struct RunCommand: ParsableCommand {
     var job = RunJob(try makeRun(kinds))
     if printPipeline {
       job.run.moveFiles(to: workingFolder())
+      if let (source, error) = job.run.errors(kinds).first {
+        try source?.naming(in: job.run) { () throws(RunError) in throw error }
+        throw error
+      }
       return Console.output.say(json: Tree(job.run).yaml)
     }
     (job.isQuiet, job.isVerbose) = (quiet, verbose)
@@ -241,6 +245,7 @@ struct RunCommand: ParsableCommand {
       }
       run = try DescriptionFile(path: like).runBefore(kinds)
     }
+    let before = run
     try addSources(to: &run, kinds)
     let labels = run.sources.map(\.label)
     try sound.checkLabels(labels)
@@ -255,14 +260,28 @@ struct RunCommand: ParsableCommand {
             try kinds.stage(filled(text, source.label))
           }
         }
-        try controllers.add(to: &pipeline, needsFocus: recording.stillsSharpest != nil, kinds)
+        try controllers.add(
+          to: &pipeline, isDescribed: stage.isEmpty && !pipeline.stages.isEmpty,
+          needsFocus: recording.stillsSharpest != nil, kinds)
         source.pipeline = pipeline
       }
       run.sources[index] = source
     }
     try addShared(to: &run.settings)
-    if let like { try run.leaveUnnamed(like) }
+    if let like {
+      let left = run.leaveUnnamed(of: before)
+      tellLeft(left, like)
+      try run.check(keeps: like, "--like")
+    }
+    if let pipeline, pipeline != "-" { try run.check(keeps: pipeline, "--pipeline") }
     return run
+  }
+
+  /// Tells which outputs of the run before are not repeated.
+  private func tellLeft(_ outputs: [String], _ like: String) {
+    guard !outputs.isEmpty, !quiet else { return }
+    Console.errors.say(
+      "--like \(like): not repeated without a name: \(outputs.joined(separator: ", "))")
   }
 
   /// Applies the options that are for all sources.

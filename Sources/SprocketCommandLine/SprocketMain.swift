@@ -73,6 +73,8 @@ private func runCommand(
   } catch {
     let failure = error as? RunError ?? RunError(.failed, "\(error)")
     tellError(failure.told)
+    // What was said before the error is there, too.
+    try? finishOutput(&start.signals)
     leave(failure.code == .usage ? 2 : 1)
   }
   leave(0)

@@ -22,7 +22,7 @@ struct SummaryFile: ~Copyable {
   ) throws(RunError) {
     var run = run
     run.moveFiles(to: workingFolder())
-    let pipeline = TreeDocument(tree: Tree(run))
+    let pipeline = TreeDocument(run)
     let histograms = run.settings.histograms
     guard let file else { return }
     let documents = results.map { result in
@@ -224,6 +224,21 @@ struct SummaryDocument: Encodable {
 struct TreeDocument: Encodable {
   let tree: Tree
 
+  init(tree: Tree) { self.tree = tree }
+
+  /// Of a run. Its sources are a list, since keys are sorted, and their order matters.
+  init(_ run: Run) {
+    var tree = Tree(run)
+    if case .map(var entries) = tree.content,
+      let index = entries.firstIndex(where: { $0.key == "sources" })
+    {
+      let sources = entries[index].value.entries ?? []
+      entries[index].value = Tree(.list(sources.map { Tree(.map([$0])) }))
+      tree = Tree(.map(entries))
+    }
+    self.tree = tree
+  }
+
   func encode(to encoder: any Encoder) throws {
     switch tree.content {
     case .map(let entries):
@@ -240,6 +255,7 @@ struct TreeDocument: Encodable {
       if tree.isNull { return try value.encodeNil() }
       if let flag = Bool(scalar.text) { return try value.encode(flag) }
       if let whole = Int64(scalar.text) { return try value.encode(whole) }
+      if let whole = UInt64(scalar.text) { return try value.encode(whole) }
       try value.encode(Double(scalar.text) ?? 0)
     }
   }

@@ -4,6 +4,25 @@ internal import SprocketPixels
 // What an encoder is opened with.
 
 extension VideoEncoderSettings {
+  /// Throws where the machine has no such encoder, and for values that it does not take, whatever the
+  /// pictures are. Opens nothing.
+  public func check() throws(EncoderError) {
+    let codec = unsafe try findEncoder()
+    try check(unsafe String(cString: codec.pointee.name))
+  }
+
+  /// The corresponding C function is `avcodec_find_encoder_by_name`.
+  func findEncoder() throws(EncoderError) -> UnsafePointer<AVCodec> {
+    if let missing = LibAV.missing { throw .library(missing) }
+    let names = Self.encoderNames(codec)
+    guard
+      let found = unsafe names.lazy.compactMap({ unsafe libav.avcodec_find_encoder_by_name($0) })
+        .first,
+      unsafe found.pointee.type == AVMEDIA_TYPE_VIDEO
+    else { throw .missing(names) }
+    return unsafe found
+  }
+
   /// The corresponding C type is `AVCodecContext`.
   func fill(
     _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String,

@@ -37,13 +37,7 @@ public final class VideoEncoder {
     _ description: MovieDescription, _ input: PixelFormat, _ settings: VideoEncoderSettings,
     ticksPerSecond: Int32
   ) throws(EncoderError) {
-    if let missing = LibAV.missing { throw .library(missing) }
-    let names = VideoEncoderSettings.encoderNames(settings.codec)
-    guard
-      let codec = unsafe names.lazy.compactMap({ unsafe libav.avcodec_find_encoder_by_name($0) })
-        .first,
-      unsafe codec.pointee.type == AVMEDIA_TYPE_VIDEO
-    else { throw .missing(names) }
+    let codec = unsafe try settings.findEncoder()
     let name = unsafe String(cString: codec.pointee.name)
     self.name = name
     preset =

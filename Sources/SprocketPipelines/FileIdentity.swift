@@ -7,7 +7,10 @@ public enum FileIdentity {
   /// folders, which several parts of a run may name, and for a path that cannot be opened anyway.
   public static func of(_ path: String) -> String? { resolved(file: path).map(identity) }
 
-  public static func isSame(_ one: String, _ other: String) -> Bool { of(one) == of(other) }
+  /// Whether two paths name one file. Devices, pipes and folders are none.
+  public static func isSame(_ one: String, _ other: String) -> Bool {
+    of(one).map { $0 == of(other) } ?? false
+  }
 
   /// Whether `input` is an existing file with the partial name of `output`.
   public static func isPartial(_ input: String, of output: String) -> Bool {
@@ -83,6 +86,11 @@ public enum FileIdentity {
   static func identity(_ file: String) -> String {
     var status = stat()
     return unsafe stat(file, &status) == 0 ? "\(status.st_dev):\(status.st_ino)" : file
+  }
+
+  /// Device and inode of an existing folder, else its path.
+  static func folderIdentity(_ folder: String) -> String {
+    canonical(folder).map(identity) ?? resolved(file: folder) ?? folder
   }
 
   /// The canonical path of a regular file.

@@ -1,9 +1,11 @@
 extension Tree {
   /// Reads JSON (RFC 8259) of UTF-8. Throws for all else, for a key that is given twice, and beyond the
   /// bounds of files.
-  public init(json bytes: [UInt8]) throws(TreeError) {
-    try TreeBounds.check(bytes)
-    var reader = JSONReader(bytes)
+  public init(
+    json bytes: [UInt8], within bounds: TreeBounds = .description
+  ) throws(TreeError) {
+    try bounds.check(bytes)
+    var reader = JSONReader(bytes, bounds)
     self = try reader.document()
   }
 }
@@ -15,9 +17,11 @@ private struct JSONReader {
   private var line = 1
   /// Where the line begins.
   private var start = 0
-  private var count = TreeCount()
+  private var count: TreeCount
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  init(_ bytes: [UInt8], _ bounds: TreeBounds) {
+    (self.bytes, count) = (bytes, TreeCount(bounds))
+  }
 
   private var mark: Mark { Mark(line: line, column: place - start + 1) }
   private var byte: UInt8? { place < bytes.count ? bytes[place] : nil }

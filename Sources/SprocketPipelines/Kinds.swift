@@ -49,6 +49,17 @@ public struct Kinds: Sendable {
       }
     }
 
+    /// The path of all parts of that role.
+    var path: SettingPath {
+      switch self {
+      case .source: .source
+      case .microphone: .microphone
+      case .stage: .stage
+      case .audioStage: .audioStage
+      case .output: .sink
+      }
+    }
+
     /// The path of a part of that role, or of a setting of it.
     func path(_ part: String, _ setting: String?) -> SettingPath {
       switch self {
@@ -100,6 +111,13 @@ extension Kinds {
     return StageChoice(plugin, settings: part.settings)
   }
 
+  /// Throws for settings of a part with which nothing can be made.
+  func check(_ part: Part, _ role: Role) throws(RunError) {
+    guard let kind = self[role].first(where: { $0.name == part.kind }) else { return }
+    try part.settings.check(of: "the \(role.noun) \(part.kind)") { role.path(part.id, $0) }
+    try kind.check(part.settings) { role.path(part.id, $0) }
+  }
+
   /// Makes the sink of a part.
   public func make(_ part: Part, _ request: OutputRequest) throws(RunError) -> any Sink {
     guard let kind = outputs.first(where: { $0.name == part.kind }) else {
@@ -108,7 +126,12 @@ extension Kinds {
     var request = request
     request.name = part.id == part.kind ? nil : part.id
     do throws(RunError) {
-      return try kind.make(part.settings, request: request)
+      let sink = try kind.make(part.settings, request: request)
+      guard let name = request.name, sink.name != name else { return sink }
+      throw RunError(
+        .usage,
+        "the output \(name) would be called \(sink.name) in the summary; call it so, and have one of its kind",
+        change: Role.output.path(part.kind, nil))
     } catch {
       // Kinds do not know what their parts are called.
       let own = Role.output.path(part.id, nil)

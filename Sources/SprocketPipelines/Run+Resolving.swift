@@ -47,9 +47,13 @@ extension Pipeline {
     CameraSource.hasCamera ? Part(CameraSource.kind) : Part(SceneSource.kind)
   }
 
-  /// The settings of a movie that is recorded while a condition holds.
-  var conditionalMovie: MovieSettings? {
-    outputs.lazy.compactMap { $0[MovieSettings.self] }.first { !$0.when.isEmpty }
+  /// The settings of the movie that is recorded while a condition holds.
+  var conditionalMovie: MovieSettings? { askedMovie.flatMap { $0.when.isEmpty ? nil : $0 } }
+
+  /// The settings of the movie that is recorded on request, on a condition, or with limits; else the first.
+  public var askedMovie: MovieSettings? {
+    let movies = outputs.compactMap { $0[MovieSettings.self] }
+    return movies.first { $0.isAsked || $0.recordsAtOnce } ?? movies.first
   }
 
   fileprivate mutating func resolve(_ settings: RunSettings) {

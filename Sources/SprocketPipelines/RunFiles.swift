@@ -16,8 +16,13 @@ struct RunFiles {
     let path: SettingPath
     let use: FileUse
     let name: String
+    /// The kind of the part, if it is one.
+    let kind: String?
 
     var isWritten: Bool { use != .read }
+
+    /// Of a name of stills.
+    var folder: String { StillSink.folder(of: name) }
   }
 
   /// Files of one name for all sources stand once.
@@ -27,14 +32,15 @@ struct RunFiles {
   /// Of a run whose names are filled in.
   init(_ run: Run) {
     sources = run.sources
+    let hasSharedDump = run.sharedDump != nil
     for (index, source) in run.sources.enumerated() {
       let pipeline = source.pipeline
       add(pipeline.source, .source, index)
       for part in pipeline.sound.microphones { add(part, .microphone, index) }
       for part in pipeline.stages { add(part, .stage, index) }
       for part in pipeline.outputs {
-        let isShared = part.kind == DumpSink.kind.name && index > 0
-        if !isShared || !hasSame(part) { add(part, .output, index) }
+        let isShared = hasSharedDump && part.id == DumpSink.kind.name && index > 0
+        if !isShared { add(part, .output, index) }
       }
       add(pipeline.sound.files, index) { SettingPath("sound", $0) }
       add(pipeline.asking, index) { SettingPath($0) }
@@ -44,24 +50,19 @@ struct RunFiles {
 
   private mutating func add(_ part: Part?, _ role: Kinds.Role, _ source: Int) {
     guard let part else { return }
-    add(part.settings, source) { role.path(part.id, $0) }
+    add(part.settings, source, of: part.kind) { role.path(part.id, $0) }
   }
 
   private mutating func add(
-    _ settings: any KindSettings, _ source: Int, at path: (String) -> SettingPath
+    _ settings: any KindSettings, _ source: Int, of kind: String? = nil,
+    at path: (String) -> SettingPath
   ) {
     for (setting, use, name) in settings.files {
       // The sound of a film that is the source, and what several parts read.
-      let file = File(source: source, path: path(setting), use: use, name: name)
+      let file = File(source: source, path: path(setting), use: use, name: name, kind: kind)
       if use == .read, files.contains(where: { $0.use == .read && $0.name == name }) { continue }
       files.append(file)
     }
-  }
-
-  /// Whether the dump is that of the sources before.
-  private func hasSame(_ dump: Part) -> Bool {
-    let name = dump[DumpSettings.self]?.path.path
-    return files.contains { $0.use == .written && $0.name == name }
   }
 
   /// Throws if two parts of a run name the same file, or one names the partial file of the other: one would
@@ -78,9 +79,14 @@ struct RunFiles {
     try checkStandardOutput(isOutputClosed)
     var known: [String: (index: Int, file: File)] = [:]
     for (index, file) in files.enumerated() where !FileIdentity.isStandardOutput(file.name) {
-      guard file.use != .folder, let resolved = FileIdentity.resolved(file: file.name) else {
+      if file.use == .folder {
+        // Files of other names may lie in a folder.
+        let identity = FileIdentity.folderIdentity(file.folder)
+        let other = known.updateValue((index, file), forKey: identity)
+        if let other { throw Self.clash(other.file, file, isPartial: false) }
         continue
       }
+      guard let resolved = FileIdentity.resolved(file: file.name) else { continue }
       let partial = file.isWritten ? [(OutputFile.partialPath(of: resolved), true)] : []
       for (name, isPartial) in [(resolved, false)] + partial {
         let other = known.updateValue((index, file), forKey: FileIdentity.identity(name))
@@ -94,7 +100,10 @@ struct RunFiles {
   }
 
   private static func clash(_ one: File, _ other: File, isPartial: Bool) -> RunError {
-    guard one.name == other.name || !isPartial && FileIdentity.isSame(one.name, other.name) else {
+    guard
+      one.name == other.name || one.use == .folder || other.use == .folder
+        || !isPartial && FileIdentity.isSame(one.name, other.name)
+    else {
       return RunError(
         .usage,
         "\(one.name) and \(other.name): one of them is the name of the partial file that the other writes "
@@ -113,7 +122,7 @@ struct RunFiles {
     var writers = files.filter { $0.isWritten && FileIdentity.isStandardOutput($0.name) }
       .map(\.path)
     if let unfit = files.first(where: {
-      $0.name == "-" && ($0.use == .folder || $0.path.steps.dropFirst().first == DumpSink.kind.name)
+      $0.name == "-" && ($0.use == .folder || $0.kind == DumpSink.kind.name)
     }) {
       throw RunError(
         .usage, "cannot go to standard output; give a name (./- is a file of that name)",

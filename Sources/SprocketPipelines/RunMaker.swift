@@ -23,7 +23,8 @@ public final class RunMaker {
     let run = asked.resolved
     try RunFiles(run).check(isOutputClosed: isOutputClosed)
     (self.run, self.kinds) = (run, kinds)
-    let description = Tree(asked.withoutFolders).json
+    // Nor does it have the names of what is written: a dump's bytes do not depend on its own.
+    let description = Tree(asked.withoutFolders.withoutOutputNames).json
     self.description = description
     var sources: [any Source] = []
     for source in run.sources {
@@ -74,7 +75,7 @@ public final class RunMaker {
   private func makePipeline(_ index: Int) throws(RunError) -> MadePipeline {
     let (source, pipeline) = (sources[index], run.sources[index].pipeline)
     let audio = try SoundMaker(pipeline, run, kinds).engines(beside: source)
-    let request = request(audio)
+    let request = request(audio, pipeline.sound)
     var made = MadePipeline.Sinks()
     for part in pipeline.outputs { try add(part, request, index, to: &made) }
     if made.sinks.isEmpty { made.sinks.append(NullSink()) }
@@ -107,8 +108,9 @@ public final class RunMaker {
       label: run.sources[index].label, pipeline: pipeline, engine: engine, request: request, made)
   }
 
-  private func request(_ audio: [AudioEngine]) -> OutputRequest {
+  private func request(_ audio: [AudioEngine], _ sound: SoundParts) -> OutputRequest {
     var request = OutputRequest()
+    request.sound = sound.files.recorded
     request.overwrite = run.settings.overwrite
     request.description = description
     request.frameLimit = run.settings.frames
@@ -121,9 +123,7 @@ public final class RunMaker {
   private func add(
     _ part: Part, _ request: OutputRequest, _ index: Int, to made: inout MadePipeline.Sinks
   ) throws(RunError) {
-    var request = request
-    request.sound = run.sources[index].pipeline.sound.files.recorded
-    if let dump, let settings = part[DumpSettings.self] {
+    if let dump, part.id == DumpSink.kind.name, let settings = part[DumpSettings.self] {
       made.sinks.append(
         DumpSink(
           sharing: dump, source: run.sources[index].label, index: index,

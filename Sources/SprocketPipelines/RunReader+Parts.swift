@@ -5,6 +5,10 @@ extension RunReader {
   mutating func part(
     _ tree: Tree, id: String?, _ role: Kinds.Role, _ mark: Mark?
   ) -> Part? {
+    if tree.isNull, !kinds[role].contains(where: { $0.name == id }) {
+      noteUnnamed(id, near: id, role, mark)
+      return nil
+    }
     switch tree.content {
     case .map(var rest):
       guard let kind = kind(&rest, id: id, role, mark) else { return nil }
@@ -16,9 +20,28 @@ extension RunReader {
       if let id, let kind = kinds[role].first(where: { $0.name == id }) {
         return part(kind, id: id, argument(tree, of: kind), role)
       }
+      if let id, nearestName(to: scalar.text, among: kinds[role].map(\.name)) == nil,
+        !kinds[role].contains(where: { $0.name == scalar.text })
+      {
+        noteUnnamed(id, near: id, role, mark)
+        return nil
+      }
       guard let kind = find(scalar.text, role, mark) else { return nil }
       return part(kind, id: id, [], role)
     }
+  }
+
+  /// Tells that no kind is named, with the one that `name` may stand for.
+  private mutating func noteUnnamed(
+    _ id: String?, near name: String?, _ role: Kinds.Role, _ mark: Mark?
+  ) {
+    let names = kinds[role].map(\.name)
+    let path = id.map { role.path($0, nil) } ?? role.path
+    guard let name, let near = nearestName(to: name, among: names) else {
+      let example = names.first.map { ", such as kind: \($0)" } ?? ""
+      return note(mark, "name what kind of \(role.noun) it is\(example)", path)
+    }
+    note(mark, "there is no \(role.noun) `\(name)`; did you mean `\(near)`?", path)
   }
 
   /// Takes the kind of a part out of its entries: `kind: NAME`, a key that is its name, or the part's id.
@@ -28,22 +51,24 @@ extension RunReader {
   ) -> (any NamedKind)? {
     if let tree = rest.take("kind") {
       guard case .scalar(let scalar) = tree.content else {
-        note(tree.mark, "`kind` is a name", role.path(id ?? "", nil))
+        note(tree.mark, "`kind` is a name", id.map { role.path($0, nil) } ?? role.path)
         return nil
       }
       return find(scalar.text, role, tree.mark)
     }
     if let kind = kinds[role].first(where: { $0.name == id }) { return kind }
     let found = rest.filter { entry in kinds[role].contains { $0.name == entry.key } }
-    guard found.count == 1, let kind = find(found[0].key, role, found[0].mark) else {
-      let names = kinds[role].map(\.name)
-      let near = rest.first.flatMap { nearestName(to: $0.key, among: names) }
+    guard found.count <= 1 else {
       note(
         mark,
-        found.count > 1
-          ? "\(found.map(\.key).joined(separator: " and ")) are both kinds; name one: kind: \(found[0].key)"
-          : "name what kind of \(role.noun) it is, such as kind: \(near ?? names.first ?? "")",
-        role.path(id ?? "", nil))
+        "\(found.map(\.key).joined(separator: " and ")) are both kinds; name one: kind: \(found[0].key)",
+        id.map { role.path($0, nil) } ?? role.path)
+      return nil
+    }
+    guard found.count == 1, let kind = find(found[0].key, role, found[0].mark) else {
+      let names = kinds[role].map(\.name)
+      let wrong = rest.first { nearestName(to: $0.key, among: names) != nil }
+      noteUnnamed(id, near: wrong?.key ?? id, role, wrong?.mark ?? mark)
       return nil
     }
     rest.removeAll { $0.key == kind.name }
@@ -54,7 +79,15 @@ extension RunReader {
           "`\(apart.key)` stands beside \(kind.name), whose settings are below it; write it there",
           role.path(id ?? kind.name, apart.key))
       }
-      rest += settings
+      for entry in settings where others.contains(entry.key) {
+        if kind.settings.contains(where: { $0.name == entry.key }) { continue }
+        note(
+          entry.mark, "`\(entry.key)` stands beside \(kind.name), not below it; write it there",
+          role.path(id ?? kind.name, entry.key))
+      }
+      rest += settings.filter { entry in
+        !others.contains(entry.key) || kind.settings.contains { $0.name == entry.key }
+      }
     } else {
       if let twice = rest.first(where: { $0.key == kind.argument }) {
         note(
@@ -74,9 +107,24 @@ extension RunReader {
     do throws(RunError) {
       return try kinds.kind(name, role)
     } catch {
-      errors.append(DescriptionError(mark: mark, error: error))
+      guard let sentence = optionSpelling(name, role) else {
+        errors.append(DescriptionError(mark: mark, error: error))
+        return nil
+      }
+      note(mark, sentence, role.path)
       return nil
     }
+  }
+
+  /// What to write in place of a text that is spelled as in an option: `camera:/dev/video0`, `hw:1`.
+  private func optionSpelling(_ text: String, _ role: Kinds.Role) -> String? {
+    let name = text.prefix { $0 != ":" }
+    guard name.count < text.count else { return nil }
+    let kind = kinds[role].first { $0.name == name }
+    let rest = kind == nil ? text[...] : text.dropFirst(name.count + 1)
+    guard let kind = kind ?? (role == .microphone ? MicrophoneSource.kind : nil) else { return nil }
+    let argument = rest.contains("=") || kind.argument == nil ? "{SETTING: VALUE}" : "\"\(rest)\""
+    return "`\(text)` is as options spell it; here write {\(kind.name): \(argument)}"
   }
 
   /// What stands behind a kind's name, as the setting that it is.
@@ -94,7 +142,10 @@ extension RunReader {
     beside others: [String] = []
   ) -> Part {
     var part = Part(kind.name, id: id, kind.settingsType.init())
-    set(&part.settings, entries, beside: others, of: "the \(role.noun) \(kind.name)") {
+    set(
+      &part.settings, entries, beside: others, naming: kind.argument,
+      of: "the \(role.noun) \(kind.name)"
+    ) {
       role.path(part.id, $0)
     }
     return part
@@ -103,10 +154,10 @@ extension RunReader {
   // MARK: Settings
 
   /// Sets what the entries say. `others` are names that are allowed beside, for the sentence about a wrong
-  /// one.
+  /// one; `argument` is the setting that names what the part is about.
   mutating func set<Settings: KindSettings>(
     _ settings: inout Settings, _ entries: [Tree.Entry], beside others: [String] = [],
-    of owner: String, at path: (String) -> SettingPath
+    naming argument: String? = nil, of owner: String, at path: (String) -> SettingPath
   ) {
     guard !entries.isEmpty else { return }
     let known = Settings.descriptions
@@ -127,7 +178,7 @@ extension RunReader {
         note(entry.mark, "`\(entry.key)` has one value: give \(setting.allowed)", path(entry.key))
         continue
       }
-      if let sentence = setting.refusal(of: scalar) {
+      if let sentence = setting.refusal(of: scalar, isName: setting.name == argument) {
         note(entry.value.mark, sentence, path(entry.key))
         continue
       }
@@ -145,7 +196,7 @@ extension RunReader {
 
 extension SettingDescription {
   /// Why the way in which a value is written does not fit, or may be wrong; `nil` if it is well.
-  fileprivate func refusal(of scalar: Tree.Scalar) -> String? {
+  fileprivate func refusal(of scalar: Tree.Scalar, isName: Bool) -> String? {
     let isText = forms.contains { form in
       switch form {
       case .text: true
@@ -159,7 +210,7 @@ extension SettingDescription {
     if forms == [.flag], !["true", "false", "on", "off", "yes", "no"].contains(scalar.text) {
       return "`\(name)` is true or false"
     }
-    if scalar.isCut, use != nil {
+    if scalar.isCut, use != nil || isName {
       return
         "a comment begins behind `\(scalar.text)`; put a name that has # into quotes, or the comment "
         + "into a line of its own"

@@ -4,12 +4,16 @@ public import Sprocket
 public struct DescriptionError: Error, Sendable, CustomStringConvertible {
   public let mark: Mark?
   public let error: RunError
+  /// The source that it is about; `nil` for all, or the one.
+  public let source: String?
 
-  public init(mark: Mark?, error: RunError) { (self.mark, self.error) = (mark, error) }
+  public init(mark: Mark?, error: RunError, source: String? = nil) {
+    (self.mark, self.error, self.source) = (mark, error, source)
+  }
 
   public var description: String {
-    let path = error.settings.first.map { "\($0): " } ?? ""
-    return (mark.map { "\($0): " } ?? "") + path + error.description
+    [mark?.description, source, error.settings.first?.description, error.description]
+      .compactMap(\.self).joined(separator: ": ")
   }
 }
 
@@ -27,6 +31,26 @@ extension Run {
     self = reader.run(tree)
     guard reader.errors.isEmpty else { throw DescriptionErrors(errors: reader.errors) }
     moveFiles(to: folder)
+  }
+
+  /// What ``errors(_:)`` finds, with the places in the tree that the run was read from.
+  public func errors(_ kinds: Kinds, in tree: Tree) -> [DescriptionError] {
+    var errors: [DescriptionError] = []
+    for (source, error) in self.errors(kinds) {
+      let mark = error.settings.lazy.compactMap { tree.mark(of: $0, source?.label) }.first
+      // What sources have alike is told once, and of a name one thing.
+      let isKnown = errors.contains {
+        $0.mark == mark
+          && (source == nil && $0.error.settings.first == error.settings.first
+            || $0.error.description == error.description)
+      }
+      if isKnown { continue }
+      errors.append(
+        DescriptionError(
+          mark: mark, error: error, source: sources.count > 1 ? source?.label : nil))
+    }
+    let last = Mark(line: .max, column: 0)
+    return errors.sorted { ($0.mark ?? last).line < ($1.mark ?? last).line }
   }
 
   /// Lets relative names of files begin at a folder.
@@ -118,7 +142,7 @@ struct RunReader {
       note(one.mark, "source and sources are both there; put it into sources", .source)
     }
     if let several {
-      let sources = entries(several, "sources") ?? []
+      let sources = labelled(several)
       run.sources = sources.map { entry in
         if !Run.Source.isLabel(entry.key) {
           note(
@@ -132,12 +156,38 @@ struct RunReader {
     } else {
       run = Run(one.map { pipeline($0, label: nil, shared) } ?? shared)
     }
+    rest.removeAll { noteMisplaced($0) }
     set(
       &run.settings, rest,
       beside: ["version", "source", "sources"] + Self.sections
         + AskingSettings.settings.map(\.name), of: "a run"
     ) { SettingPath($0) }
     return run
+  }
+
+  /// The sources of a run: a map by labels, or a list of such maps, which also programs that sort keys write
+  /// in order.
+  private mutating func labelled(_ sources: Tree) -> [Tree.Entry] {
+    guard case .list(let list) = sources.content else { return entries(sources, "sources") ?? [] }
+    return list.flatMap { entries($0, "a source of the list") ?? [] }
+  }
+
+  /// Tells of a key that belongs into a section of the run.
+  private mutating func noteMisplaced(_ entry: Tree.Entry) -> Bool {
+    if RunSettings.settings.contains(where: { $0.name == entry.key }) { return false }
+    let format = SourceFormat.settings.map(\.name) + ["control"]
+    let places = [
+      ("source", format.contains(entry.key)),
+      ("outputs", kinds.outputs.contains { $0.name == entry.key }),
+      ("outputs.movie", MovieSettings.settings.contains { $0.name == entry.key }),
+      (
+        "sound", SoundFiles.settings.contains { $0.name == entry.key } || entry.key == "microphones"
+      ),
+    ]
+    guard let place = places.first(where: \.1) else { return false }
+    note(
+      entry.mark, "a run has no `\(entry.key)`; write it below \(place.0)", SettingPath(entry.key))
+    return true
   }
 
   private mutating func check(_ version: Tree) {
@@ -165,6 +215,7 @@ struct RunReader {
 
   private mutating func pipeline(_ tree: Tree, label: String?, _ shared: Pipeline) -> Pipeline {
     var pipeline = shared
+    if tree.isNull, !kinds.sources.contains(where: { $0.name == label }) { return pipeline }
     guard var rest = tree.entries else {
       pipeline.source = part(tree, id: label, .source, tree.mark)
       return pipeline
@@ -173,14 +224,18 @@ struct RunReader {
     if let controls = rest.take("control") { pipeline.controls = self.controls(controls) }
     var own = rest
     let format = SourceFormat.settings.map(\.name)
-    let kind = kind(&own, id: label, .source, tree.mark, beside: format)
+    let isUsual =
+      own.allSatisfy { format.contains($0.key) }
+      && !kinds.sources.contains { $0.name == label }
+    let beside = format + ["kind", "control"] + Self.sections
+    let kind = isUsual ? nil : kind(&own, id: label, .source, tree.mark, beside: beside)
     set(&pipeline.format, own.filter { format.contains($0.key) }, of: "the source") {
       SettingPath("source", $0)
     }
     guard let kind else { return pipeline }
     own.removeAll { format.contains($0.key) }
     pipeline.source = part(
-      kind, id: nil, own, .source, beside: format + ["kind", "control"] + Self.sections)
+      kind, id: nil, own, .source, beside: beside)
     return pipeline
   }
 

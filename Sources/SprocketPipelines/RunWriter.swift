@@ -8,7 +8,8 @@ extension Tree {
     let pipelines = run.sources.map(\.pipeline)
     // What all sources have alike stands once.
     let shared = pipelines.dropFirst().allSatisfy { $0.sections == pipelines[0].sections }
-    if run.sources.count == 1 {
+    // The label of one source stands where it is not the source's own.
+    if run.sources.count == 1, run.sources[0].hasUsualLabel {
       let source = Self.source(pipelines[0])
       if !source.isEmpty { entries.append(Entry("source", Tree(.map(source)))) }
     } else {
@@ -30,7 +31,12 @@ extension Tree {
     entries += settings(pipeline.format)
     if !pipeline.controls.isEmpty {
       let wishes = pipeline.controls.map { wish in
-        Tree(.map([Entry(wish.name, Tree(wish.value, isQuoted: Double(wish.value) == nil))]))
+        Tree(
+          .map([
+            Entry(
+              wish.name,
+              Tree(wish.value, isQuoted: !SettingForm.number(isWhole: false).isPlain(wish.value)))
+          ]))
       }
       entries.append(Entry("control", Tree(.list(wishes))))
     }
@@ -92,6 +98,14 @@ extension SettingForm {
     case .flag: text == "true" || text == "false"
     case .words, .text: false
     }
+  }
+}
+
+extension Run.Source {
+  /// Whether the label is that of a source that was given none.
+  fileprivate var hasUsualLabel: Bool {
+    if let source = pipeline.source { return label == source.kind }
+    return [Run().sources[0].label, CameraSource.kind.name, SceneSource.kind.name].contains(label)
   }
 }
 

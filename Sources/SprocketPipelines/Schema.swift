@@ -103,17 +103,22 @@ private struct SchemaWriter {
   }
 
   private mutating func source(_ sections: [(String, Tree)]) -> Tree {
-    part(.source, beside: beside(sections))
+    // Without a kind it is the first camera.
+    nullable(any([part(.source, beside: beside(sections)), object(beside(sections))]))
   }
 
   private mutating func sources(_ sections: [(String, Tree)]) -> Tree {
     let others = source(sections)
     let named = named(.source, beside: beside(sections))
-    return map([
+    let labelled = map([
       ("type", word("object")), ("minProperties", number(1)),
       ("propertyNames", map([("pattern", word("^[A-Za-z0-9_-]+$"))])),
       ("properties", map(named)), ("additionalProperties", others),
     ])
+    let list = map([
+      ("type", word("array")), ("minItems", number(1)), ("items", labelled),
+    ])
+    return any([labelled, list])
   }
 
   // MARK: Parts

@@ -1,3 +1,5 @@
+internal import Sprocket
+
 /// A place in a file. Lines and columns count from 1.
 public struct Mark: Sendable, Hashable, CustomStringConvertible {
   public let line: Int
@@ -64,6 +66,43 @@ public struct Tree: Sendable, Equatable {
   /// The values of a map by their keys; `nil` where it is no map.
   public var entries: [Entry]? { if case .map(let entries) = content { entries } else { nil } }
 
+  /// Where the value of a setting of a run stands, or as much of its path as does; `source` is the label of
+  /// the source that it is of.
+  func mark(of path: SettingPath, _ source: String?) -> Mark? {
+    if let own = source.flatMap({ self["sources"]?[$0] }) {
+      let inner = path.steps.first == "source" ? Array(path.steps.dropFirst()) : path.steps
+      if inner.isEmpty { return own.mark }
+      if let mark = own.mark(inner) { return mark }
+    }
+    return mark(path.steps)
+      ?? (path == .source ? entries?.first { $0.key == "sources" }?.mark : nil)
+  }
+
+  /// `nil` where not even the first step is there.
+  private func mark(_ steps: [String]) -> Mark? {
+    guard let step = steps.first else { return nil }
+    let found: Mark?
+    let next: Tree?
+    switch content {
+    case .map(let entries):
+      let entry = entries.first { $0.key == step }
+      (found, next) = (entry?.mark, entry?.value)
+    case .list(let items):
+      next = items.first { item in
+        item["kind"]?.text ?? item.text == step || item[step] != nil
+      }
+      found = next?.mark
+    case .scalar: return nil
+    }
+    guard let next else { return nil }
+    // Below a kind's name there is one level more: `{meter: {mode: spot}}`.
+    let inner = next[step] ?? next
+    return next.mark(Array(steps.dropFirst())) ?? inner.mark(Array(steps.dropFirst())) ?? found
+  }
+
+  /// The text of a scalar.
+  private var text: String? { if case .scalar(let scalar) = content { scalar.text } else { nil } }
+
   public subscript(key: String) -> Tree? { entries?.first { $0.key == key }?.value }
 }
 
@@ -77,30 +116,39 @@ public struct TreeError: Error, Sendable, CustomStringConvertible {
 }
 
 /// What bounds a file that may be hostile.
-enum TreeBounds {
-  /// Most bytes of a file, 1 MiB. Larger: a wrong file is refused later.
-  static let bytes = 1 << 20
-  /// Most values, 20,000: a run has some hundred. Larger: a hostile file takes more memory.
-  static let values = 20_000
+public struct TreeBounds: Sendable {
+  /// Most bytes of a file. Larger: a wrong file is refused later.
+  public let bytes: Int
+  /// Most values. Larger: a hostile file takes more memory.
+  let values: Int
   /// Deepest nesting, 32: a run has 6. Larger: a hostile file uses more of the stack.
   static let depth = 32
 
-  static func check(_ bytes: [UInt8]) throws(TreeError) {
+  /// 1 MiB and 20,000 values: a run has some hundred.
+  public static let description = Self(bytes: 1 << 20, values: 20_000)
+  /// 64 MiB and 2,000,000 values: a summary of 64 sources with histograms has 50,000.
+  public static let summary = Self(bytes: 64 << 20, values: 2_000_000)
+
+  func check(_ bytes: [UInt8]) throws(TreeError) {
     guard bytes.count > self.bytes else { return }
     throw TreeError(
-      mark: nil, problem: "the file has more than 1 MiB; it is no description of a run")
+      mark: nil,
+      problem: "the file has more than \(self.bytes >> 20) MiB; it is no description of a run")
   }
 }
 
 /// Counts values, and how deep they lie.
 struct TreeCount {
+  private let bounds: TreeBounds
   private var values = 0
   private(set) var depth = 0
 
+  init(_ bounds: TreeBounds = .description) { self.bounds = bounds }
+
   mutating func add(_ mark: Mark) throws(TreeError) {
     values += 1
-    guard values > TreeBounds.values else { return }
-    throw TreeError(mark: mark, problem: "there are more than \(TreeBounds.values) values")
+    guard values > bounds.values else { return }
+    throw TreeError(mark: mark, problem: "there are more than \(bounds.values) values")
   }
 
   mutating func enter(_ mark: Mark) throws(TreeError) {

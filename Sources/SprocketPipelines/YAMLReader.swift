@@ -4,7 +4,7 @@ extension Tree {
   /// Reads YAML: one document of UTF-8, without aliases, anchors and tags. Throws for all else, and beyond
   /// the bounds of files.
   public init(yaml bytes: [UInt8]) throws(TreeError) {
-    try TreeBounds.check(bytes)
+    try TreeBounds.description.check(bytes)
     var reader = YAMLReader(parser: try parsing { () throws(YAMLError) in try YAMLParser(bytes) })
     self = try reader.document()
   }
@@ -82,8 +82,18 @@ private struct YAMLReader {
   }
 }
 
-/// What most files mean where YAML reads something else.
-private let remedy = "put a name or text that has such characters into quotes"
+/// What most files mean where the library says this.
+private func remedy(_ problem: String) -> String {
+  if problem.contains("cannot start any token") {
+    return "indent with spaces, not tabs; put a text that begins with @, % or ` into quotes"
+  }
+  if problem.contains("did not find expected") && !problem.contains("alphabetic") || problem.contains("unexpected end") {
+    return
+      "a quote or bracket before it may have no end, a # may begin a comment there, or lines are not "
+      + "indented alike; put a name that has {, }, [, ], * or # into quotes"
+  }
+  return "put a name or text that has such characters into quotes"
+}
 
 private func parsing<Result>(
   _ body: () throws(YAMLError) -> Result
@@ -93,6 +103,7 @@ private func parsing<Result>(
   } catch {
     guard let mark = error.mark else { throw TreeError(mark: nil, problem: error.problem) }
     throw TreeError(
-      mark: Mark(line: mark.line, column: mark.column), problem: "\(error.problem); \(remedy)")
+      mark: Mark(line: mark.line, column: mark.column),
+      problem: "\(error.problem); \(remedy(error.problem))")
   }
 }

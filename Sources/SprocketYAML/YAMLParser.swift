@@ -35,7 +35,8 @@ public struct YAMLError: Error, Sendable {
 /// Unchecked: one thread uses it at a time.
 @safe
 public final class YAMLParser: @unchecked Sendable {
-  private var parser = unsafe yaml_parser_t()
+  /// On the heap: the library keeps a pointer to it.
+  private let parser: UnsafeMutablePointer<yaml_parser_t>
   /// The text, and a copy that stays where it is.
   private let bytes: [UInt8]
   private let memory: UnsafeMutablePointer<UInt8>
@@ -46,16 +47,21 @@ public final class YAMLParser: @unchecked Sendable {
   public init(_ text: [UInt8]) throws(YAMLError) {
     if let missing = YAML.missing { throw YAMLError(mark: nil, problem: missing) }
     bytes = text
+    unsafe parser = .allocate(capacity: 1)
+    unsafe parser.initialize(to: yaml_parser_t())
     unsafe memory = .allocate(capacity: max(text.count, 1))
     unsafe memory.initialize(from: text, count: text.count)
-    guard unsafe yaml.yaml_parser_initialize(&parser) == 1 else {
+    // The library does not count the byte order mark.
+    if text.starts(with: [0xEF, 0xBB, 0xBF]) { place.byte = 3 }
+    guard unsafe yaml.yaml_parser_initialize(parser) == 1 else {
       throw YAMLError(mark: nil, problem: "there is too little memory")
     }
-    unsafe yaml.yaml_parser_set_input_string(&parser, memory, text.count)
+    unsafe yaml.yaml_parser_set_input_string(parser, memory, text.count)
   }
 
   deinit {
-    unsafe yaml.yaml_parser_delete(&parser)
+    unsafe yaml.yaml_parser_delete(parser)
+    unsafe parser.deallocate()
     unsafe memory.deallocate()
   }
 
@@ -63,7 +69,7 @@ public final class YAMLParser: @unchecked Sendable {
   public func next() throws(YAMLError) -> (event: YAMLEvent, mark: YAMLMark) {
     while true {
       var event = unsafe yaml_event_t()
-      guard unsafe yaml.yaml_parser_parse(&parser, &event) == 1 else { throw failure }
+      guard unsafe yaml.yaml_parser_parse(parser, &event) == 1 else { throw failure }
       defer { unsafe yaml.yaml_event_delete(&event) }
       let mark = unsafe YAMLMark(event.start_mark)
       switch unsafe event.type {
@@ -131,8 +137,12 @@ public final class YAMLParser: @unchecked Sendable {
   }
 
   private var failure: YAMLError {
-    let problem = unsafe parser.problem.map { unsafe String(cString: $0) }
+    let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
+    let context = unsafe parser.pointee.context.map { unsafe String(cString: $0) } ?? ""
+    // What has no end is told where it begins.
+    let begins = context.contains("quoted scalar") || context.contains("flow")
     return YAMLError(
-      mark: unsafe YAMLMark(parser.problem_mark), problem: problem ?? "there is too little memory")
+      mark: unsafe YAMLMark(begins ? parser.pointee.context_mark : parser.pointee.problem_mark),
+      problem: problem ?? "there is too little memory")
   }
 }

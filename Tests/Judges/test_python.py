@@ -518,3 +518,24 @@ def test_commands_that_are_no_runs(tmp_path):
         package.inspect(tmp_path / "nowhere.mp4")
     with pytest.raises(package.RunError, match="small.mp4"):
         package.export(clip("generic/carphone_pristine.mp4"), tmp_path / "small.mp4")
+
+
+def test_a_run_is_described_by_a_dict_or_a_file(tmp_path):
+    described = {"source": {"kind": "scene", "size": "64x48", "seed": 3}, "stages": ["meter"], "frames": 4,
+                 "outputs": {"reports": str(tmp_path / "r.jsonl")}}
+    with package.run(pipeline=described) as run:
+        frames = list(run)
+    assert len(frames) == 4 and frames[0].reports["meter"]
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 4
+    (tmp_path / "p.json").write_text(json.dumps({"source": "scene", "frames": 3}))
+    with package.run(pipeline=tmp_path / "p.json", frames=2) as run:
+        assert len(list(run)) == 2
+    with package.run("scene", pipeline={"source": "none", "frames": 2}, size=(64, 48)) as run:
+        assert [frame.image.shape for frame in run] == [(48, 64, 3)] * 2
+
+
+def test_what_is_wrong_in_a_description_is_raised():
+    with pytest.raises(package.NotAllowed, match="stages.metr: there is no stage `metr`; did you mean"):
+        package.run(pipeline={"source": "scene", "stages": ["metr"]})
+    with pytest.raises(package.NotAllowed, match="pipeline= is not what a file could have"):
+        package.run(pipeline={"source": object()})

@@ -60,3 +60,15 @@ import Testing
     expectNil(Duration(settingText: text))
   }
 }
+
+@Suite struct OutputNameTests {
+  @Test func namesThatAreSpelledAlikeAreEqual() {
+    var name: OutputName = "{{x}}-{source}.mov"
+    name.move(to: "/a")
+    expectEqual(name, "/a/{{x}}-{source}.mov")
+    expectEqual(name.filled("source", with: "door"), OutputName(literal: "/a/{x}-door.mov"))
+    name = "b.mov"
+    name.move(to: "/")
+    expectEqual(name.path, "/b.mov")
+  }
+}

@@ -81,7 +81,7 @@ import Testing
     ("outputs:\n  movie: {path: \"a{sorce}.mov\"}", "line 2", "{source}, {n}"),
     ("frams: 3", "line 1", "did you mean `frames`?"),
     ("source: {camera: A, scene: B}", "line 1", "both kinds"),
-    ("source: {size: 1x1}", "line 1", "name what kind"),
+    ("source: {size: 1x1, zz: 1}", "line 1", "name what kind"),
     ("source: scene\nsources: {a: scene}", "", "both there"),
     ("sources: {\"a b\": scene}", "line 1", "is no label"),
     ("version: 2", "line 1", "version 1"),

@@ -143,11 +143,15 @@ struct AskCommand: ParsableCommand {
   /// The text of a sink, with an absolute path if it writes a file.
   private func absolute(sink text: String, _ kinds: Kinds) throws(RunError) -> String {
     // The run may know sinks that this program does not.
-    guard let part = try? kinds.sink(text), let path = part.settings.files.first?.path else {
-      return text
-    }
-    let start = part.kind.count + 1
-    return "\(part.kind):\(absolutePath(path))\(text.dropFirst(start + path.count))"
+    guard let (kind, given) = try? kinds.sinkTexts(text), let argument = kind.argument,
+      var settings = try? kind.settings(given), !settings.files.isEmpty
+    else { return text }
+    settings.moveFiles(to: workingFolder())
+    var texts = given
+    for name in texts.keys { texts[name] = settings.text(of: name) }
+    let path = texts.removeValue(forKey: argument) ?? ""
+    let others = texts.map { "\($0)=\($1)" }.sorted()
+    return "\(kind.name):" + ([path] + others).joined(separator: ",")
   }
 
   private func addArgument(to line: inout Line) throws(RunError) {

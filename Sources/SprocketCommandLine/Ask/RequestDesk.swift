@@ -1,23 +1,28 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// Makes requests to the engine for keys, signals, the control socket, scripts and conditions.
 final class RequestDesk: Sendable {
   let engine: Engine
   private let parts: RunParts
+  /// What sinks of stills are called.
+  private let stills: [String]
   /// The recording that was asked for last: requests that name none are about it.
   private let latest = Locked<RecordingID?>(nil)
 
-  init(_ engine: Engine, _ parts: RunParts) {
+  init(_ engine: Engine, _ parts: RunParts, _ pipeline: Pipeline) {
     self.engine = engine
     self.parts = parts
+    stills =
+      [StillSink.kind.name] + pipeline.outputs.filter { $0[StillSettings.self] != nil }.map(\.id)
   }
 
   /// Names of the sinks that record movies and photographs on demand; `nil` if the run has none.
   private var movie: String? {
     let names = engine.onDemandSinks
-    return names.first { $0 == MovieSink.kind.name } ?? names.first { $0 != StillSink.kind.name }
+    return names.first { $0 == MovieSink.kind.name } ?? names.first { !stills.contains($0) }
   }
-  private var photos: String? { engine.onDemandSinks.first { $0 == StillSink.kind.name } }
+  private var photos: String? { engine.onDemandSinks.first(where: stills.contains) }
 
   var canAsk: Bool { movie != nil || photos != nil }
   var recordsMovies: Bool { movie != nil }

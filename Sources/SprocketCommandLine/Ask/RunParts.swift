@@ -16,6 +16,8 @@ final class RunParts: Sendable {
 
   private let kinds: Kinds
   private let request: OutputRequest
+  /// Of the source: `{source}` in names stands for it.
+  private let label: String
   private struct State {
     var source: Part
     var format: SourceFormat
@@ -28,7 +30,7 @@ final class RunParts: Sendable {
 
   init(_ kinds: Kinds, _ made: MadePipeline, of run: Run) {
     self.kinds = kinds
-    request = made.request
+    (request, label) = (made.request, made.label)
     let source = made.pipeline.source ?? Pipeline.usualSource
     let own = source.settings.files.map { (Optional(Self.sourceKey), $0.path) }
     let others = run.fileNames.filter { name in !own.contains { $0.1 == name } }
@@ -74,7 +76,8 @@ final class RunParts: Sendable {
     }
     var paths: [(sink: String?, path: String)] = []
     for text in texts.attached {
-      let part = try kinds.sink(text)
+      var part = try kinds.sink(text)
+      part.settings.fill("source", with: label)
       try check(part, beside: paths.map(\.path))
       change.attached.append(try kinds.make(part, request))
       paths += part.settings.files.map { (part.kind, $0.path) }

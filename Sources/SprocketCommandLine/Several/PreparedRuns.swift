@@ -32,8 +32,8 @@ final class PreparedRun {
   ) throws(RunError) {
     let (engine, pipeline) = (made.engine, made.pipeline)
     try engine.setControls(pipeline.controls, voice)
-    let desk = RequestDesk(engine, RunParts(kinds, made, of: run))
-    let movie = pipeline.outputs.lazy.compactMap { $0[MovieSettings.self] }.first
+    let desk = RequestDesk(engine, RunParts(kinds, made, of: run), pipeline)
+    let movie = pipeline.askedMovie
     if movie?.recordsAtOnce == true { _ = try desk.record() }
     let trigger = made.condition.map { TriggeredRecording(keep: $0.keep, voice) }
     if let trigger {
@@ -146,7 +146,7 @@ extension Pipeline {
   /// Folder of the movies that are asked for or have limits, or of the stills that are asked for: the status
   /// line shows the free space of its disk.
   fileprivate var recordingFolder: String? {
-    if let movie = outputs.lazy.compactMap({ $0[MovieSettings.self] }).first {
+    if let movie = askedMovie {
       guard movie.isAsked || movie.recordsAtOnce else { return nil }
       let path = movie.path.path
       return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) }

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// A source of the command line: `[LABEL=]KIND[:ARGUMENT]`.
 struct SourceLabel {
@@ -18,7 +19,7 @@ struct SourceLabel {
   /// What stands before `=`, where that can be a label.
   static func label(of text: String) -> String? {
     guard let equals = text.firstIndex(of: "="), equals > text.startIndex,
-      isLabel(text[..<equals])
+      Run.Source.isLabel(text[..<equals])
     else { return nil }
     return String(text[..<equals])
   }
@@ -39,13 +40,6 @@ struct SourceLabel {
       if number > 1 { all[index].label = "\(kind)\(number)" }
     }
     return all
-  }
-
-  private static func isLabel(_ text: Substring) -> Bool {
-    text.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
   }
 }
 
@@ -99,6 +93,10 @@ struct SourceLabels {
     }
     let keys = own.map { $0.prefix { $0 != "=" } }
     return all.filter { !keys.contains($0.prefix { $0 != "=" }) } + own
+  }
+
+  func check(_ given: [String], _ option: String) throws(RunError) {
+    for label in given { try check(label, option) }
   }
 
   func check(_ label: String, _ option: String) throws(RunError) {

@@ -15,6 +15,11 @@ public protocol FileName: SettingValue {
   mutating func removeFolder()
 }
 
+extension String {
+  /// The name of a folder, for a name within it to follow.
+  fileprivate var withSlash: String { hasSuffix("/") ? self : self + "/" }
+}
+
 extension FileName {
   /// Whether it is none, standard input or output, or begins at the root.
   fileprivate var isPlaced: Bool { path.isEmpty || path == "-" || path.hasPrefix("/") }
@@ -32,7 +37,7 @@ public struct InputName: Hashable, FileName, ExpressibleByStringLiteral {
   public static var allowed: String { "the name of a file" }
 
   public mutating func move(to folder: String) {
-    if !isPlaced { path = "\(folder)/\(path)" }
+    if !isPlaced { path = folder.withSlash + path }
   }
 
   public mutating func removeFolder() { path = String(path.split(separator: "/").last ?? "") }
@@ -116,12 +121,23 @@ public struct OutputName: Hashable, FileName, ExpressibleByStringLiteral {
   /// Returns the name with a text in a place.
   public func filled(_ place: String, with text: String) -> OutputName {
     var name = self
-    name.parts = parts.map { $0 == .place(place) ? .text(text) : $0 }
+    name.parts = Self.merged(parts.map { $0 == .place(place) ? .text(text) : $0 })
     return name
   }
 
+  /// The parts with texts that touch as one, so that equal names are equal values.
+  private static func merged(_ parts: [Part]) -> [Part] {
+    parts.reduce(into: []) { merged, part in
+      if case .text(let text) = part, case .text(let before) = merged.last {
+        merged[merged.count - 1] = .text(before + text)
+      } else {
+        merged.append(part)
+      }
+    }
+  }
+
   public mutating func move(to folder: String) {
-    if !isPlaced { parts.insert(.text("\(folder)/"), at: 0) }
+    if !isPlaced { parts = Self.merged([.text(folder.withSlash)] + parts) }
   }
 
   public mutating func removeFolder() {

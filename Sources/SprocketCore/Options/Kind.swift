@@ -51,22 +51,36 @@ public struct Kind<Made, Request: KindRequest>: NamedKind {
   public func make(
     _ settings: any KindSettings, request: Request = Request()
   ) throws(RunError) -> Made {
+    try check(settings) { Request.path(name, $0) }
+    return try makeIt(settings, request)
+  }
+
+  public func check(
+    _ settings: any KindSettings, at path: (String?) -> SettingPath
+  ) throws(RunError) {
     if let argument, !isArgumentOptional,
       settings.text(of: argument) == settingsType.init().text(of: argument)
     {
       throw RunError(
         .usage, "the \(Request.noun) \(name) needs more: give \(name):\(shownArgument)",
-        change: Request.path(name, nil))
+        change: path(nil))
     }
-    return try makeIt(settings, request)
+    try settings.check { path($0) }
   }
 
   /// Reads settings from what follows the name and a colon, and from texts by their names. Throws for a
   /// needless argument, a name that it does not have, and a value that is not allowed.
   public func settings(
-    argument given: String, _ texts: [String: String]
+    argument: String, _ texts: [String: String]
   ) throws(RunError) -> any KindSettings {
-    guard !given.isEmpty else { return try settings(texts) }
+    try settings(self.texts(argument: argument, texts))
+  }
+
+  /// Adds what follows the name and a colon to texts, as the setting that it is. Throws where it is none.
+  package func texts(
+    argument given: String, _ texts: [String: String]
+  ) throws(RunError) -> [String: String] {
+    guard !given.isEmpty else { return texts }
     guard let argument else {
       let name = given.firstIndex(of: "=").map { String(given[..<$0]) }
       let isSetting = settings.contains { $0.name == name }
@@ -83,7 +97,7 @@ public struct Kind<Made, Request: KindRequest>: NamedKind {
     }
     var texts = texts
     texts[argument] = given
-    return try settings(texts)
+    return texts
   }
 
   /// Makes one from what follows the name and a colon, and from texts by their names.

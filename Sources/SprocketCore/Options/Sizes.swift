@@ -14,10 +14,13 @@ public struct ByteCount: Sendable, Hashable, SettingValue {
     let base = unit.uppercased().dropFirst() == "B" ? 1000.0 : 1024
     let isKnown = ["", "B", "IB"].contains(unit.uppercased().dropFirst())
     guard isKnown, let power = unit.first.flatMap({ powers[$0.uppercased()] }), value > 0,
-      value < 1e6, value * pow(base, power) >= 1
+      case let bytes = value * pow(base, power), 1...Self.most ~= bytes
     else { return nil }
-    bytes = Int(value * pow(base, power))
+    self.bytes = Int(bytes)
   }
+
+  /// Bytes at most, 2^53: all whole numbers of them are exact as floating point.
+  private static let most = 9_007_199_254_740_992.0
 
   public var settingText: String {
     for (unit, power) in [("G", 30), ("M", 20)] where bytes > 0 && bytes % (1 << power) == 0 {

@@ -11,8 +11,8 @@ import SprocketXXHash
 /// of delivery.
 ///
 /// In Python: `frame = xxhash.xxh3_128(planes)`, `run = xxhash.xxh3_128(); run.update(frame.digest())`.
-public final class ChecksumSink: Sink {
-  public let name = "checksum"
+public final class ChecksumSink: Sink, RenamedSink {
+  public internal(set) var name = "checksum"
   private let path: String?
   private let overwrite: Bool
   private var file: FileWriter?
@@ -102,8 +102,9 @@ extension ChecksumSink {
     "checksum", "a digest of the run, and with a path a line per frame", argument: "path",
     isArgumentOptional: true, ChecksumSettings.self
   ) { (settings, request) throws(RunError) in
-    ChecksumSink(
-      path: settings.path.isEmpty ? nil : settings.path.path, overwrite: request.overwrite)
+    request.naming(
+      ChecksumSink(
+        path: settings.path.isEmpty ? nil : settings.path.path, overwrite: request.overwrite))
   }
 }
 

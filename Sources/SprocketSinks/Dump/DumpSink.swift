@@ -16,8 +16,10 @@ internal import SprocketRecords
 /// A chunk of the file is written when it holds 8 MB or lasted 1 s, and a file that is cut off can be
 /// read up to its last whole chunk. The file has its name when it is complete; before that it is
 /// `NAME.partial.EXT`.
-public final class DumpSink: Sink {
-  public let name = "dump"
+public final class DumpSink: Sink, RenamedSink {
+  public internal(set) var name = "dump" {
+    didSet { fates.name = "\(name)-fates" }
+  }
   /// The sink that records the end of the chain.
   let fates: DumpFateSink
   public var companions: [any Sink] { [fates] }
@@ -128,7 +130,7 @@ public final class DumpSink: Sink {
 
 /// The half of `DumpSink` at the chain's end: each produced frame's report and fate, as they come.
 final class DumpFateSink: Sink {
-  let name = "dump-fates"
+  fileprivate(set) var name = "dump-fates"
   private let file: DumpFile
   private var line = ReportLine()
 
@@ -167,9 +169,10 @@ extension DumpSink {
     "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "path",
     DumpSettings.self
   ) { (settings, request) throws(RunError) in
-    DumpSink(
+    let sink = DumpSink(
       path: settings.path.path, overwrite: request.overwrite, sound: try request.makeTaps("dump"),
       sync: settings.sync, description: request.description)
+    return request.naming(sink)
   }
 }
 

@@ -13,12 +13,12 @@ internal import SprocketFiles
 /// Without `header` a stream carries no times, and a frame that is missing is missing from it. With it each
 /// frame follows a header (`docs/share.md`). A change of what a frame takes ends the stream. A reader that
 /// goes away is `readerGone`; the process must ignore SIGPIPE.
-public final class PipeSink: Sink {
+public final class PipeSink: Sink, RenamedSink {
   public enum Layout: String, SettingValue, CaseIterable {
     case y4m, gray, rgb, bgr, rgba, tensor
   }
 
-  public let name = "pipe"
+  public internal(set) var name = "pipe"
   private let layout: Layout
   private let settings: PipeSettings
   private let descriptor: Int32
@@ -250,5 +250,7 @@ extension PipeSink {
     "pipe", "frames on standard output",
     argument: "layout", shown: Layout.choices.joined(separator: "|"), isArgumentOptional: true,
     PipeSettings.self
-  ) { (settings, _) throws(RunError) in PipeSink(settings.layout, settings) }
+  ) { (settings, request) throws(RunError) in
+    request.naming(PipeSink(settings.layout, settings))
+  }
 }

@@ -52,9 +52,11 @@ public struct ShareSettings: KindSettings {
 extension ShareSink {
   public static let kind = SinkKind(
     "share", "frames for other programs, in shared memory", argument: "name", ShareSettings.self
-  ) { (settings, _) throws(RunError) in
+  ) { (settings, request) throws(RunError) in
     let name = settings.name.path
-    guard name.hasPrefix("fd:") else { return try ShareSink(named: name, settings) }
+    guard name.hasPrefix("fd:") else {
+      return request.naming(try ShareSink(named: name, settings))
+    }
     guard let descriptor = Int32(name.dropFirst(3)), descriptor > 2 else {
       throw RunError(
         .usage,
@@ -63,6 +65,6 @@ extension ShareSink {
     let given = try GivenDescriptors.take(descriptor, "share \(name)")
     // This check comes first, so that the error names the number that was given.
     try ShareReaders.requireSocket(descriptor)
-    return try ShareSink(given, settings)
+    return request.naming(try ShareSink(given, settings))
   }
 }

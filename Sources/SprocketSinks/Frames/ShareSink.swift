@@ -10,8 +10,8 @@ internal import Synchronization
 /// Each frame is converted straight into shared memory, together with its header and its reports, and each
 /// reader is told by a packet of 32 bytes. A reader takes the latest frames and holds nobody up, or every
 /// one, and then it acknowledges them. Readers come and go; while there is none, frames are `unselected`.
-public final class ShareSink: Sink {
-  public let name = "share"
+public final class ShareSink: Sink, RenamedSink {
+  public internal(set) var name = "share"
   private let settings: ShareSettings
   private let readers: ShareReaders
   private let given: GivenDescriptor?

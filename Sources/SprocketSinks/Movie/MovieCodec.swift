@@ -53,6 +53,21 @@ public struct MovieCodec: Sendable, Hashable {
     ].first(where: \.1)?.0
   }
 
+  /// Throws where this machine has no such encoder, and for values that it does not take.
+  func check(at path: (String) -> SettingPath) throws(RunError) {
+    if isJPEG {
+      guard let name = encoderSetting else { return }
+      throw RunError(
+        .usage, "movie: mjpeg has no \(name); set quality, or choose another codec",
+        change: path("codec"), path("quality"))
+    }
+    do throws(EncoderError) {
+      try settings(isLive: false, isSynced: false).check()
+    } catch {
+      throw .encoder(error, MovieEncoding.remedy(error, codec: name), at: path("codec"))
+    }
+  }
+
   /// `isSynced`: no picture is to wait in the encoder, if it can do without.
   func settings(isLive: Bool, isSynced: Bool) -> VideoEncoderSettings {
     let isPrompt = isLive && isSynced && ["h264", "libx264", "hevc", "libx265"].contains(name)
@@ -90,9 +105,9 @@ public struct MovieCodec: Sendable, Hashable {
 
 extension RunError {
   /// Why pictures or sound cannot be encoded, and what to do.
-  static func encoder(_ error: EncoderError, _ remedy: String) -> RunError {
-    RunError(.usage, "movie: \(error); \(remedy)", change: .codec)
-  }
+  static func encoder(
+    _ error: EncoderError, _ remedy: String, at path: SettingPath = .codec
+  ) -> RunError { RunError(.usage, "movie: \(error); \(remedy)", change: path) }
 }
 
 /// Encodes the pictures of one format for one file after another.
@@ -147,27 +162,30 @@ final class MovieEncoding {
     }
   }
 
+  /// What to do where the encoder of `codec` cannot be opened.
+  fileprivate static func remedy(_ error: EncoderError, codec name: String) -> String {
+    switch error {
+    case .library: "or choose a machine that has it"
+    case .missing:
+      codec(like: name).map { "did you mean \($0)?" }
+        ?? "install Debian's libavcodec-extra, or choose mjpeg"
+    case .setting: "give others"
+    case .noDevice: "look at what `vainfo` says, or choose h264"
+    case .refused(let encoder, _, _) where encoder.contains("_"):
+      // h264_v4l2m2m, h264_nvenc and so on.
+      "this machine may have no such device, or you may not use it (groups video and render); choose "
+        + "h264"
+    case .refused: "give other settings, or choose mjpeg"
+    }
+  }
+
   private func open(_ container: MovieContainer) throws(RunError) -> VideoEncoder {
     let encoder: VideoEncoder
     do throws(EncoderError) {
       encoder = try VideoEncoder(
         description, image, settings, ticksPerSecond: container.ticksPerSecond)
     } catch {
-      let remedy =
-        switch error {
-        case .library: "or choose a machine that has it"
-        case .missing:
-          Self.codec(like: settings.codec).map { "did you mean \($0)?" }
-            ?? "install Debian's libavcodec-extra, or choose mjpeg"
-        case .setting: "give others"
-        case .noDevice: "look at what `vainfo` says, or choose h264"
-        case .refused(let encoder, _, _) where encoder.contains("_"):
-          // h264_v4l2m2m, h264_nvenc and so on.
-          "this machine may have no such device, or you may not use it (groups video and render); choose "
-            + "h264"
-        case .refused: "give other settings, or choose mjpeg"
-        }
-      throw .encoder(error, remedy)
+      throw .encoder(error, Self.remedy(error, codec: settings.codec))
     }
     preset = encoder.preset
     losses = []

@@ -67,6 +67,13 @@ public struct MovieSettings: KindSettings {
   /// stabilizer looks 1 s ahead. Larger: longer look-ahead is allowed, and more memory is used.
   private static let conditionSlack = Duration.seconds(3)
 
+  public func check(at path: (String) -> SettingPath) throws(RunError) {
+    do throws(RunError) {
+      if !self.path.isEmpty { _ = try MovieSink.container(self.path.path) }
+    } catch { throw RunError(error.code, error.description, [path("path")]) }
+    try codec.check(at: path)
+  }
+
   /// Whether recordings wait until they are asked for, by a user or the condition.
   public var isAsked: Bool { isOnDemand || !when.isEmpty }
 
@@ -113,12 +120,7 @@ extension MovieSink {
   public static let kind = SinkKind(
     "movie", "a movie: .mov, .mp4 or .mkv", argument: "path", MovieSettings.self
   ) { (settings, request) throws(RunError) in
-    if settings.codec.isJPEG, let name = settings.codec.encoderSetting {
-      throw RunError(
-        .usage, "movie: mjpeg has no \(name); set quality, or choose another codec",
-        change: .codec, SettingPath("outputs", "movie", "quality"))
-    }
-    return MovieSink(
+    MovieSink(
       request.name ?? "movie", path: settings.path.settingText, quality: settings.quality,
       codec: settings.codec,
       constantRate: settings.rate, overwrite: request.overwrite,

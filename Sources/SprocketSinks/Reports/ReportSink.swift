@@ -24,8 +24,8 @@ internal import SprocketFiles
 ///
 /// A live run writes each line at once, else 64 KiB are collected. The file has its name when the run
 /// has ended; until then `tail -f` may follow `reports.partial.jsonl`.
-public final class ReportSink: Sink {
-  public let name = "reports"
+public final class ReportSink: Sink, RenamedSink {
+  public internal(set) var name = "reports"
   private let path: String
   private let overwrite: Bool
   private let sync: Duration?
@@ -88,7 +88,8 @@ extension ReportSink {
     "reports", "JSON Lines: one per produced frame; - is standard output", argument: "path",
     ReportSettings.self
   ) { (settings, request) throws(RunError) in
-    ReportSink(path: settings.path.path, overwrite: request.overwrite, sync: settings.sync)
+    request.naming(
+      ReportSink(path: settings.path.path, overwrite: request.overwrite, sync: settings.sync))
   }
 }
 

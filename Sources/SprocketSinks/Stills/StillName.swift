@@ -40,7 +40,7 @@ struct StillName: Sendable {
     let name = cut.map { path[path.index(after: $0)...] } ?? path[...]
     let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let format = StillFormat(ending: String(name))
-    guard name.contains("{") || format != nil else {
+    guard !OutputName(String(name)).places.isEmpty || format != nil else {
       (folder, self.format, isPattern) = (OutputName(path).path, .jpeg, false)
       parts = [.text(Array("still-".utf8)), .number]
       ending = Array(".jpg".utf8)

@@ -46,6 +46,20 @@ public struct StillSettings: KindSettings {
   }
 }
 
+extension StillSettings {
+  public func check(at path: (String) -> SettingPath) throws(RunError) {
+    if sharpest > .zero, every > .zero || isOnDemand {
+      throw RunError(
+        .usage,
+        "stills: the sharpest are not taken together with every, nor on demand; leave one out",
+        change: path("sharpest"))
+    }
+    do throws(RunError) {
+      _ = try StillName(path: self.path.settingText, isSingle: true)
+    } catch { throw RunError(error.code, error.description, [path("path")]) }
+  }
+}
+
 extension StillSink {
   public static let kind = SinkKind(
     "stills", "a JPEG, PNG, TIFF or DNG file per frame", argument: "path",
@@ -53,19 +67,14 @@ extension StillSink {
   ) { (settings, request) throws(RunError) in
     let every = settings.every > .zero ? settings.every : nil
     let sharpest = settings.sharpest > .zero ? settings.sharpest : nil
-    if sharpest != nil, every != nil || settings.isOnDemand {
-      throw RunError(
-        .usage,
-        "stills: the sharpest are not taken together with every, nor on demand; leave one out",
-        change: .sink)
-    }
     let when = settings.when.isEmpty ? nil : settings.when
-    return StillSink(
+    let sink = StillSink(
       path: settings.path.settingText, every: every, sharpestOf: sharpest,
       quality: settings.quality,
       overwrite: request.overwrite,
       isOnDemand: settings.isOnDemand, hasThumbnail: settings.thumbnail,
       mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black),
       isSingle: request.frameLimit == 1 && !settings.isOnDemand, when: when)
+    return request.naming(sink)
   }
 }

@@ -21,8 +21,8 @@ internal import SprocketFiles
 /// one so far are kept, and no slot; a sharper one replaces them. The last period ends with the run.
 ///
 /// On demand (`Recorder`) a recording is a number of photographs in the folder.
-public final class StillSink: Recorder {
-  public let name = "stills"
+public final class StillSink: Recorder, RenamedSink {
+  public internal(set) var name = "stills"
   private let path: String
   private let quality: Int
   private let overwrite: Bool

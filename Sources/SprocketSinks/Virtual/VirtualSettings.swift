@@ -47,7 +47,7 @@ extension VirtualSink {
   public static let kind = SinkKind(
     "virtual", "a camera for other programs, by v4l2loopback", argument: "device",
     VirtualSettings.self
-  ) { (settings, _) throws(RunError) in
-    VirtualSink(path: settings.device.path, settings)
+  ) { (settings, request) throws(RunError) in
+    request.naming(VirtualSink(path: settings.device.path, settings))
   }
 }

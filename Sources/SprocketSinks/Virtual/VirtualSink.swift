@@ -8,8 +8,8 @@ internal import Synchronization
 ///
 /// Each frame is made straight into a buffer of the driver, in the format that the device was set to, and
 /// handed over with its time. Programs that read it come and go; nobody is waited for.
-public final class VirtualSink: Sink {
-  public let name = "virtual"
+public final class VirtualSink: Sink, RenamedSink {
+  public internal(set) var name = "virtual"
   private let path: String
   private let settings: VirtualSettings
   private var device: V4L2Device?

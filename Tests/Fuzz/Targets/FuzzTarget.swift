@@ -10,6 +10,7 @@ struct FuzzTarget: Sendable {
   let feed: @Sendable ([UInt8]) -> Void
 
   static let all = [
+    FuzzTarget(name: "description", feed: feedDescription),
     FuzzTarget(name: "exif", feed: feedEXIF),
     FuzzTarget(name: "file", feed: feedFileSource),
     FuzzTarget(name: "jpeg-decoder", feed: feedJPEGDecoder),

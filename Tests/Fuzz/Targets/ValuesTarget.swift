@@ -12,6 +12,10 @@ func feedValues(_ input: [UInt8]) {
     readsAgain(UInt64(settingText: line))
     readsAgain(Point(settingText: line))
     readsAgain(PixelFormat(settingText: line))
+    readsAgain(OutputName(settingText: line))
+    readsAgain(ByteCount(settingText: line))
+    readsAgain(Extent(settingText: line))
+    readsAgain(FrameSize(settingText: line))
     if let region = Region(settingText: line) { _ = region.pixels(width: 640, height: 480) }
     set(line)
   }
