@@ -178,8 +178,8 @@ def run(source: Optional[Source] = None, *, stages: Sequence[str] = (), tensor: 
     return _started(source, stages, tensor, image, batch, every, timeout, options, looks=True)
 
 
-def _started(source: Optional[Source], stages: Sequence[str], tensor: Optional[Tensor], image: Optional[Image],
-             batch: Optional[int], every: Optional[bool], timeout: Optional[float],
+def _started(source: Optional[Source], stages: Sequence[str], tensor: Optional[Tensor],
+             image: Optional[Image], batch: Optional[int], every: Optional[bool], timeout: Optional[float],
              options: Mapping[str, Any], *, looks: bool) -> Union[Run[Frame], Run[Batch]]:
     """Without `looks`, all errors come from the first step."""
     if every not in (None, True, False):

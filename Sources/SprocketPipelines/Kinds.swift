@@ -130,7 +130,7 @@ extension Kinds {
       guard let name = request.name, sink.name != name else { return sink }
       throw RunError(
         .usage,
-        "the output \(name) would be called \(sink.name) in the summary; call it so, and have one of its kind",
+        "the output \(name) would be called \(sink.name) in the summary; call it so, and have one of it",
         change: Role.output.path(part.kind, nil))
     } catch {
       // Kinds do not know what their parts are called.

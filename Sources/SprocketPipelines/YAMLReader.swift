@@ -87,7 +87,8 @@ private func remedy(_ problem: String) -> String {
   if problem.contains("cannot start any token") {
     return "indent with spaces, not tabs; put a text that begins with @, % or ` into quotes"
   }
-  if problem.contains("did not find expected") && !problem.contains("alphabetic") || problem.contains("unexpected end") {
+  let isAlias = problem.contains("alphabetic")
+  if !isAlias, problem.contains("did not find expected") || problem.contains("unexpected end") {
     return
       "a quote or bracket before it may have no end, a # may begin a comment there, or lines are not "
       + "indented alike; put a name that has {, }, [, ], * or # into quotes"

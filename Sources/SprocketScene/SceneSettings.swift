@@ -194,7 +194,6 @@ extension SceneSettings {
 
   /// Throws what makes the settings impossible together.
   public func check(at path: (String) -> SettingPath) throws(RunError) { try check() }
-
   func check() throws(RunError) {
     guard format.isEncoded || SceneFrameWriter.rawFormats.contains(format) else {
       let offered = ([.mjpeg] + SceneFrameWriter.rawFormats).map(\.settingText)
@@ -268,8 +267,7 @@ extension SceneSettings {
 
   var lensModel: SceneLens {
     var model = SceneLens()
-    model.focus = focus
-    model.blurPerUnit = defocus
+    (model.focus, model.blurPerUnit) = (focus, defocus)
     return model
   }
 

@@ -72,7 +72,8 @@ def test_a_name_comes_through_every_door(name, clip, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["run", "--source", b"file:\xff.mov"], ["export", b"\xff.mov", "a.mp4"], ["recover", b"\xff.mov", "a.mov"],
+    ["run", "--source", b"file:\xff.mov"], ["export", b"\xff.mov", "a.mp4"],
+    ["recover", b"\xff.mov", "a.mov"],
     ["inspect", b"\xff.mov"], ["run", "--pipeline", b"\xff.yaml"], ["check", b"\xff.yaml"]])
 def test_a_name_that_is_no_text_is_refused_alike(arguments):
     result = subprocess.run([SPROCKET, *arguments], capture_output=True, timeout=LIMIT)
@@ -94,20 +95,23 @@ def test_a_name_that_is_no_text_is_refused_alike(arguments):
      "two parts of the run name the same file"),
     ("source: scene\nstages: [motion]\noutputs: {movie: {path: a.mov, record-when: motion.scor > 0.2}}\n", 2,
      "line 3: outputs.movie.record-when: motion reports no `scor`; did you mean `score`?"),
-    ("source: scene\nstages:\n- motoin: {memory: 1s}\n", 2, "line 3: stages: there is no stage `motoin`; did you "),
-    ("source: scene\nsound: {microphones: [hw:1]}\n", 2, "line 2: sound: `hw:1` is as options spell it; here write "
-     '{device: "hw:1"}'),
+    ("source: scene\nstages:\n- motoin: {memory: 1s}\n", 2,
+     "line 3: stages: there is no stage `motoin`; did you mean `motion`?"),
+    ("source: scene\nsound: {microphones: [hw:1]}\n", 2,
+     'line 2: sound: `hw:1` is as options spell it; here write {device: "hw:1"}'),
     ("source: scene\nsound:\n  microphones:\n  - device: hw:1 #0\n", 2, "a comment begins behind `hw:1`"),
     ("source: scene\nmovie: a.mov\n", 2, "line 2: movie: a run has no `movie`; write it below outputs"),
     ("source: {scene: {size: 64x48}}\n", 2, "`size` stands beside scene, not below it"),
-    ("source: scene\noutputs:\n  movie: {path: a.avi, codec: h264}\n", 2, "line 3: outputs.movie.path: cannot write"),
+    ("source: scene\noutputs:\n  movie: {path: a.avi, codec: h264}\n", 2,
+     "line 3: outputs.movie.path: cannot write"),
     ("source: scene\noutputs:\n  movie:\n    path: a.mov\n    codec: x264\n", 2,
-     "line 5: outputs.movie.codec: movie: libavcodec of this machine has no encoder x264; did you mean h264?"),
+     "line 5: outputs.movie.codec: movie: libavcodec of this machine has no encoder x264; did you mean h264"),
     ("sources:\n  a: {camera: c}\n  b: {camera: c}\n", 2, "line 1: source: a and b are the same camera, c"),
     ("sources: {a: scene, b: scene}\nsound:\n  microphones: [{device: 'hw:1'}]\n", 2,
      "a and b hear the same microphone, hw:1"),
     ("source: scene\nstages: [motion]\noutputs:\n  movie: {path: a.mov, on-demand: true}\n"
-     "  b: {kind: movie, path: b.mov, split: 1s}\n", 2, "line 5: outputs.b: movie and b are both recorded on request"),
+     "  b: {kind: movie, path: b.mov, split: 1s}\n", 2,
+     "line 5: outputs.b: movie and b are both recorded on request"),
     ("a: \"b\nc: 1\n", 2, "line 1: found unexpected end of stream"),
     ("a:\n\tb: 1\n", 2, "indent with spaces, not tabs"),
 ], ids=lambda value: str(value)[:40])
@@ -134,14 +138,16 @@ def test_options_win_over_the_file(tmp_path):
 
 @pytest.mark.parametrize("file, options, is_same", [
     ("outputs: {pipe: {layout: gray}}", "--pipe rgb", {"outputs": {"pipe": {}}}),
-    ("outputs: {pipe: {layout: gray}}", "--pipe-header", {"outputs": {"pipe": {"layout": "gray", "header": True}}}),
+    ("outputs: {pipe: {layout: gray}}", "--pipe-header",
+     {"outputs": {"pipe": {"layout": "gray", "header": True}}}),
     ("outputs: {movie: {path: a.mov, codec: h264, crf: 26}}", "--codec mjpeg:quality=50",
      {"outputs": {"movie": {"path": "D/a.mov", "quality": 50}}}),
     ("outputs: {main: {kind: movie, path: a.mov, codec: h264}}", "--movie b.mov",
      {"outputs": {"main": {"kind": "movie", "path": "D/b.mov", "codec": "h264"}}}),
     ("outputs: {movie: {kind: reports, path: r.jsonl}}", "--reports q.jsonl",
      {"outputs": {"movie": {"kind": "reports", "path": "D/q.jsonl"}}}),
-    ("outputs: {reports: r.jsonl}", "--sink reports:q.jsonl", {"outputs": {"reports": {"path": "D/q.jsonl"}}}),
+    ("outputs: {reports: r.jsonl}", "--sink reports:q.jsonl",
+     {"outputs": {"reports": {"path": "D/q.jsonl"}}}),
     ("stages: [meter, {autoexposure: {mode: locked}}]", "--auto-exposure continuous",
      {"stages": ["meter", "autoexposure"]}),
     ("sources: {door: scene}", "--seed", {"sources": {"door": {"kind": "scene", "seed": 4}}}),
@@ -149,7 +155,8 @@ def test_options_win_over_the_file(tmp_path):
 def test_an_option_wins_also_where_its_value_is_the_default(file, options, is_same, tmp_path):
     (tmp_path / "p.yaml").write_text(file if "source" in file else f"source: scene\n{file}\n")
     given = ["--source-set", "seed=4"] if options == "--seed" else options.split()
-    printed = yaml.safe_load(sprocket("run", "--pipeline", "p.yaml", *given, "--print-pipeline", cwd=tmp_path).stdout)
+    result = sprocket("run", "--pipeline", "p.yaml", *given, "--print-pipeline", cwd=tmp_path)
+    printed = yaml.safe_load(result.stdout)
     found = json.loads(json.dumps({key: printed[key] for key in is_same}).replace(str(tmp_path), "D"))
     assert found == is_same
 
@@ -165,8 +172,9 @@ def test_a_file_is_not_replaced_by_the_run_that_it_describes(tmp_path):
 
 def test_two_outputs_of_a_kind_have_names_of_their_own(tmp_path):
     (tmp_path / "p.yaml").write_text(
-        "source: {kind: scene, size: 64x48}\nframes: 3\noutputs: {reports: a.jsonl, more: {kind: reports, path: b.jsonl},"
-        " left: {kind: stills, path: left}, right: {kind: stills, path: right}}\n")
+        "source: {kind: scene, size: 64x48}\nframes: 3\noutputs: {reports: a.jsonl, "
+        "more: {kind: reports, path: b.jsonl}, left: {kind: stills, path: left}, "
+        "right: {kind: stills, path: right}}\n")
     sprocket("run", "--pipeline", "p.yaml", "--quiet", "--summary", "s.json", cwd=tmp_path)
     assert {"reports", "more", "left", "right"} <= set(json.loads((tmp_path / "s.json").read_text())["sinks"])
     assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
@@ -174,8 +182,9 @@ def test_two_outputs_of_a_kind_have_names_of_their_own(tmp_path):
 
 
 def test_like_repeats_a_run_without_what_it_wrote(tmp_path):
-    sprocket("run", "--source", "b=scene", "--source", "a=scene", "--frames", 3, "--pair", "5s", "--histograms", "--quiet",
-             "--reports", "{source}.jsonl", "--summary", "s.json", "--control", "gain=+2", "--dump", "d.mcap", cwd=tmp_path)
+    sprocket("run", "--source", "b=scene", "--source", "a=scene", "--frames", 3, "--pair", "5s",
+             "--histograms", "--quiet", "--reports", "{source}.jsonl", "--summary", "s.json", "--control", "gain=+2",
+             "--dump", "d.mcap", cwd=tmp_path)
     for like in ["s.json", "d.mcap"]:
         result = sprocket("run", "--like", like, "--dump", "e.mcap", "--print-pipeline", cwd=tmp_path)
         assert "not repeated without a name: reports" in result.errors
