@@ -183,8 +183,8 @@ def test_two_outputs_of_a_kind_have_names_of_their_own(tmp_path):
 
 def test_like_repeats_a_run_without_what_it_wrote(tmp_path):
     sprocket("run", "--source", "b=scene", "--source", "a=scene", "--frames", 3, "--pair", "5s",
-             "--histograms", "--quiet", "--reports", "{source}.jsonl", "--summary", "s.json", "--control", "gain=+2",
-             "--dump", "d.mcap", cwd=tmp_path)
+             "--histograms", "--quiet", "--reports", "{source}.jsonl", "--summary", "s.json",
+             "--control", "gain=+2", "--dump", "d.mcap", cwd=tmp_path)
     for like in ["s.json", "d.mcap"]:
         result = sprocket("run", "--like", like, "--dump", "e.mcap", "--print-pipeline", cwd=tmp_path)
         assert "not repeated without a name: reports" in result.errors
