@@ -14,7 +14,7 @@ internal import Synchronization
 /// subsampling that they have; what has limited range becomes full range, as JPEG is (`JPEGPacker`). Grey
 /// of more than 8 bits is reduced to 8.
 ///
-/// With `hasReports` the file has one more track, of the lines that `--reports` writes: `docs/files.md`.
+/// With `hasReports` the file has one more track, of the lines that `--reports` writes: `docs/movies.md`.
 ///
 /// Times are the frames' own `captured`, the first at 0, in ticks of 1/90000 s (MKV: 1/1000). A frame
 /// that is not later than the one before it comes one tick after it, and is counted in a note. When the
