@@ -58,7 +58,10 @@ struct ControllerOptions: ParsableArguments {
         reads: bracket?.hasPrefix("lens=") == true ? "focus" : "meter"),
     ].compactMap(\.self)
     for name in asked.map(\.reads) + (needsFocus ? ["focus"] : []) where chain[name] == nil {
-      chain.append(try kinds.stage(name))
+      // Before the controllers that a file has already: they read it.
+      let controllers = ["autoexposure", "autofocus", "bracket"]
+      let place = chain.firstIndex { controllers.contains($0.kind) } ?? chain.endIndex
+      chain.insert(try kinds.stage(name), at: place)
     }
     if let point { try look(at: point, &chain, isDescribed: isDescribed, kinds) }
     for controller in asked {

@@ -45,7 +45,12 @@ struct DescriptionFile {
     // A summary has the description as a part of it.
     guard let described = tree["version"] == nil ? tree["pipeline"] : tree else { throw none }
     do throws(DescriptionErrors) {
-      return try Run(described, kinds, in: workingFolder()).withoutOutputNames
+      var run = try Run(described, kinds, in: workingFolder()).withoutOutputNames
+      // Frames go to standard output only where that is asked for anew.
+      for index in run.sources.indices {
+        run.sources[index].pipeline.outputs.removeAll { $0.kind == PipeSink.kind.name }
+      }
+      return run
     } catch {
       throw RunError(.usage, "--like \(path): \(error.errors.first.map { "\($0)" } ?? "")")
     }
@@ -103,22 +108,13 @@ extension Run {
       left += pipeline.outputs.filter(\.isUnnamed).map(\.id).filter { !left.contains($0) }
       pipeline.outputs.removeAll(where: \.isUnnamed)
       let files = before.sources.first { $0.label == sources[index].label }?.pipeline.sound.files
-      if pipeline.outputs.isEmpty, pipeline.sound.files == files {
+      if !pipeline.takesSound, pipeline.sound.files == files {
         pipeline.sound.files = SoundFiles()
       }
       sources[index].pipeline = pipeline
     }
     if settings.summary.isEmpty, before.settings.histograms { settings.histograms = false }
     return left
-  }
-
-  /// Throws where an output would replace `file`, which describes the run.
-  func check(keeps file: String, _ option: String) throws(RunError) {
-    guard let name = resolved.writtenNames.first(where: { FileIdentity.isSame($0, file) }) else {
-      return
-    }
-    throw RunError(
-      .usage, "\(option) \(file) would be replaced by the output \(name); give that another name")
   }
 }
 
@@ -152,7 +148,8 @@ struct CheckCommand: ParsableCommand {
 
   func execute(_ kinds: Kinds) throws {
     let description = DescriptionFile(path: file)
-    let (run, tree) = try description.read(kinds)
+    var (run, tree) = try description.read(kinds)
+    if file != "-" { run.origins = [file] }
     if json { Console.output.say(json: Tree(run).json) }
     let errors = run.errors(kinds, in: tree)
     guard errors.isEmpty else { throw description.tell(errors) }

@@ -5,12 +5,16 @@ extension RunCommand {
   /// The run that the options describe.
   func makeRun(_ kinds: Kinds) throws(RunError) -> Run {
     var run = Run()
-    if let pipeline { run = try DescriptionFile(path: pipeline).run(kinds) }
+    if let pipeline {
+      run = try DescriptionFile(path: pipeline).run(kinds)
+      run.origins = [pipeline == "-" ? "/dev/stdin" : pipeline]
+    }
     if let like {
       guard pipeline == nil else {
         throw RunError(.usage, "--like and --pipeline both describe the run; give one of them")
       }
       run = try DescriptionFile(path: like).runBefore(kinds)
+      run.origins = [like]
     }
     let before = run
     try addSources(to: &run, kinds)
@@ -35,12 +39,7 @@ extension RunCommand {
       run.sources[index] = source
     }
     try addShared(to: &run.settings)
-    if let like {
-      let left = run.leaveUnnamed(of: before)
-      tellLeft(left, like)
-      try run.check(keeps: like, "--like")
-    }
-    if let pipeline, pipeline != "-" { try run.check(keeps: pipeline, "--pipeline") }
+    if let like { tellLeft(run.leaveUnnamed(of: before), like) }
     return run
   }
 

@@ -11,7 +11,12 @@ extension RunCommand {
       // Each replaces the source of its label.
       try SourceLabels(labels: run.sources.map(\.label)).check(given.map(\.label), "--source")
     } else if !given.isEmpty {
-      run.sources = given.map { Run.Source($0.label, run.sources[0].pipeline) }
+      let before = run.sources[0]
+      run.sources = given.map { Run.Source($0.label, before.pipeline) }
+      // The label of the file is that of its one source, whatever the source is.
+      if given.count == 1, !given[0].isGiven, !before.hasUsualLabel {
+        run.sources[0].label = before.label
+      }
     } else if run.sources.count == 1, run.sources[0].pipeline.source == nil,
       run.sources[0].label == Run().sources[0].label
     {
@@ -19,7 +24,10 @@ extension RunCommand {
     }
     let labels = SourceLabels(labels: run.sources.map(\.label))
     // Where options fit one of the sources, they are for those that they fit.
-    let texts = run.sources.map { source in given.first { $0.label == source.label }?.source }
+    let texts =
+      run.sources.count == 1
+      ? [given.first?.source]
+      : run.sources.map { source in given.first { $0.label == source.label }?.source }
     let names = zip(run.sources, texts).map { source, text in
       text.map { String($0.prefix { $0 != ":" }) } ?? source.pipeline.source?.kind
         ?? Pipeline.usualSource.kind

@@ -77,7 +77,8 @@ extension PreparedRun {
   private func missingStills(_ summary: RunSummary) -> RunError? {
     guard pipeline.asking.until == ControllerOptions.bracketEnd,
       let steps = pipeline.stages[Bracket.plugin.name]?[Bracket.Settings.self]?.steps.values.count,
-      let stills = summary.ledger.entries.first(where: { $0.sink == StillSink.kind.name }),
+      let part = pipeline.outputs.first(where: { $0[StillSettings.self] != nil }),
+      let stills = summary.ledger.entries.first(where: { $0.sink == part.id }),
       stills.counts[.delivered] < steps
     else { return nil }
     return RunError(

@@ -35,7 +35,7 @@ struct RunJob {
       return result
     }
     for (run, result) in zip(group.runs, results) {
-      run.voice.tell(end: result.summary, digest: result.digest)
+      run.voice.tell(end: result.summary, digests: result.digests)
     }
     for line in group.pairLines { voice.tell(line) }
     let (summary, trace) = (run.settings.summary, run.settings.trace)

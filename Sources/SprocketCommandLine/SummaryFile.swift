@@ -27,7 +27,7 @@ struct SummaryFile: ~Copyable {
     guard let file else { return }
     let documents = results.map { result in
       SummaryDocument(
-        result.summary, recordings: result.recordings, digest: result.digest,
+        result.summary, recordings: result.recordings, digests: result.digests,
         hasHistograms: histograms, pipeline: results.count == 1 ? pipeline : nil)
     }
     let text: String?
@@ -146,19 +146,19 @@ struct SummaryDocument: Encodable {
 
   let summary: RunSummary
   let recordings: [RecordingRecord]
-  let digest: String?
+  let digests: [String: String]
   let hasHistograms: Bool
   /// What was asked for; `nil` beside others of the same run.
   let pipeline: TreeDocument?
 
   init(
-    _ summary: RunSummary, recordings: [RecordingRecord] = [], digest: String?,
+    _ summary: RunSummary, recordings: [RecordingRecord] = [], digests: [String: String],
     hasHistograms: Bool = false, pipeline: TreeDocument? = nil
   ) {
     self.pipeline = pipeline
     self.summary = summary
     self.recordings = recordings
-    self.digest = digest
+    self.digests = digests
     self.hasHistograms = hasHistograms
   }
 
@@ -183,7 +183,7 @@ struct SummaryDocument: Encodable {
       var line = sinks.nestedContainer(keyedBy: Key.self, forKey: Key(sink.name))
       try encode(sink, to: &line)
       if let frames = sink.frames { try line.encode(frames.lowerBound, forKey: Key("attached_at")) }
-      if sink.name == "checksum", let digest { try line.encode(digest, forKey: Key("digest")) }
+      try line.encodeIfPresent(digests[sink.name], forKey: Key("digest"))
     }
     if !summary.detached.isEmpty {
       var detached = root.nestedUnkeyedContainer(forKey: Key("detached"))

@@ -108,7 +108,7 @@ struct Voice {
   }
 
   /// The ledger, and what it took.
-  func tell(end summary: RunSummary, digest: String?) {
+  func tell(end summary: RunSummary, digests: [String: String]) {
     for note in summary.notes { log.notice("\(note)") }
     if isBrief { tellLost(summary) }
     for line in summary.audio.flatMap(\.lines) { log.info("\(line)") }
@@ -144,7 +144,9 @@ struct Voice {
         p99 \(fixed(stage.duration.p99, 1)) us, CPU \(fixed(stage.duration.cpu, 1)) us
         """)
     }
-    if let digest { log.info("checksum \(digest)") }
+    for (name, digest) in digests.sorted(by: { $0.key < $1.key }) {
+      log.info("\(name) \(digest)")
+    }
   }
 }
 

@@ -122,8 +122,7 @@ extension Pipeline {
         [path, .microphone])
     }
     // Sinks of others may take sound, too, and a movie may be asked for later.
-    let takers = outputs.filter { !Self.silent.contains($0.kind) }
-    guard takers.isEmpty, asking == AskingSettings() else { return }
+    guard !takesSound, asking == AskingSettings() else { return }
     let ofMovies = ["codec", "bitrate"]
     let ofAll = sound.files.path.isEmpty ? ["rate", "channels", "correction"] : []
     if let chosen = sound.files.chosen.first(where: { (ofMovies + ofAll).contains($0.name) }) {
@@ -133,6 +132,11 @@ extension Pipeline {
           + "hold sound, and there is none; record a movie\(sound.files.path.isEmpty ? ", or sound" : "")",
         change: SettingPath("sound", chosen.name))
     }
+  }
+
+  /// Whether an output may hold sound in another form than it came.
+  public var takesSound: Bool {
+    outputs.contains { !Self.silent.contains($0.kind) }
   }
 
   /// Outputs that hold no sound in another form than it came.

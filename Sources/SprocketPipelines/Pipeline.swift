@@ -152,6 +152,8 @@ public struct Run: Sendable, Equatable {
 
   public var sources: [Source]
   public var settings = RunSettings()
+  /// The files that it was read from, which no output may replace. They are no part of a description.
+  public var origins: [String] = []
 
   /// A run of one pipeline.
   public init(_ pipeline: Pipeline = Pipeline()) {

@@ -46,6 +46,10 @@ struct RunFiles {
       add(pipeline.asking, index) { SettingPath($0) }
     }
     add(run.settings, 0) { SettingPath($0) }
+    for name in run.origins {
+      let path = SettingPath("pipeline")
+      files.append(File(source: 0, path: path, use: .read, name: name, kind: nil))
+    }
   }
 
   private mutating func add(_ part: Part?, _ role: Kinds.Role, _ source: Int) {

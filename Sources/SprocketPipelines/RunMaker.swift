@@ -156,8 +156,8 @@ public final class MadePipeline {
   public let engine: Engine
   /// What further sinks of the run are made with.
   public let request: OutputRequest
-  /// Makes the digest of the run, if one is asked for.
-  public let digest: ChecksumSink?
+  /// Make digests of the run, if any are asked for.
+  public let digests: [ChecksumSink]
   /// The condition of a movie that is recorded while it holds.
   public let condition: Condition?
 
@@ -171,7 +171,7 @@ public final class MadePipeline {
   ) {
     (self.label, self.pipeline, self.engine) = (label, pipeline, engine)
     self.request = request
-    digest = made.sinks.lazy.compactMap { $0 as? ChecksumSink }.first
+    digests = made.sinks.compactMap { $0 as? ChecksumSink }
     condition = made.condition
   }
 

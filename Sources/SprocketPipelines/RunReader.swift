@@ -99,7 +99,8 @@ struct RunReader {
     if let sound = rest.take("sound") { pipeline.sound = self.sound(sound) }
     if let outputs = rest.take("outputs") {
       pipeline.outputs = (entries(outputs, "outputs") ?? []).compactMap { entry in
-        part(entry.value, id: entry.key, .output, entry.mark)
+        if entry.key.isEmpty { note(entry.mark, "an output has an empty name; name it", .sink) }
+        return part(entry.value, id: entry.key, .output, entry.mark)
       }
     }
     let names = AskingSettings.settings.map(\.name)

@@ -103,7 +103,7 @@ extension SettingForm {
 
 extension Run.Source {
   /// Whether the label is that of a source that was given none.
-  fileprivate var hasUsualLabel: Bool {
+  public var hasUsualLabel: Bool {
     if let source = pipeline.source { return label == source.kind }
     return [Run().sources[0].label, CameraSource.kind.name, SceneSource.kind.name].contains(label)
   }

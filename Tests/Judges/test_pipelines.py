@@ -151,6 +151,9 @@ def test_options_win_over_the_file(tmp_path):
     ("stages: [meter, {autoexposure: {mode: locked}}]", "--auto-exposure continuous",
      {"stages": ["meter", "autoexposure"]}),
     ("sources: {door: scene}", "--seed", {"sources": {"door": {"kind": "scene", "seed": 4}}}),
+    ("sources: {door: scene}", "--source none --microphone scene", {"sources": {"door": {"kind": "none"}}}),
+    ("stages: [meter, {bracket: {steps: '0,1EV'}}]", "--bracket lens=0,1",
+     {"stages": ["meter", "focus", {"kind": "bracket", "steps": "lens=0/1"}]}),
 ], ids=lambda value: str(value)[:40])
 def test_an_option_wins_also_where_its_value_is_the_default(file, options, is_same, tmp_path):
     (tmp_path / "p.yaml").write_text(file if "source" in file else f"source: scene\n{file}\n")
@@ -161,22 +164,39 @@ def test_an_option_wins_also_where_its_value_is_the_default(file, options, is_sa
     assert found == is_same
 
 
-def test_a_file_is_not_replaced_by_the_run_that_it_describes(tmp_path):
-    (tmp_path / "p.yaml").write_text("source: scene\nframes: 3\noutputs: {reports: ./p.yaml}\n")
-    result = sprocket("run", "--pipeline", "p.yaml", "--overwrite", check=False, cwd=tmp_path)
-    assert result.returncode == 2 and "would be replaced by the output" in result.errors
-    result = sprocket("run", "--pipeline", "/dev/stdin", "--quiet", cwd=tmp_path,
-                      input=b"source: scene\nframes: 3\noutputs: {reports: r.jsonl}\n")
-    assert (tmp_path / "r.jsonl").exists()
+@pytest.mark.parametrize("name, arguments", [
+    ("p.yaml", ["--pipeline", "p.yaml", "--reports", "./p.yaml"]),
+    ("p.partial.jsonl", ["--pipeline", "p.partial.jsonl", "--reports", "p.jsonl"]),
+    ("p.yaml", ["--pipeline", "-", "--reports", "p.yaml"]),
+    ("p.yaml", ["--pipeline", "/dev/stdin", "--reports", "p.yaml"]),
+])
+def test_a_file_is_not_replaced_by_the_run_that_it_describes(name, arguments, tmp_path):
+    text = "source: scene\nframes: 3\n"
+    (tmp_path / name).write_text(text)
+    with open(tmp_path / name) as described:
+        result = subprocess.run([SPROCKET, "run", *arguments, "--overwrite"], stdin=described,
+                                capture_output=True, cwd=tmp_path, timeout=LIMIT)
+    assert result.returncode == 2, result.stderr
+    assert b"name the same file" in result.stderr or b"is the name of the partial file" in result.stderr
+    assert (tmp_path / name).read_text() == text
+
+
+def test_relative_names_in_a_pipe_begin_at_the_working_folder(tmp_path):
+    for name in ["-", "/dev/stdin"]:
+        sprocket("run", "--pipeline", name, "--quiet", "--overwrite", cwd=tmp_path,
+                 input=b"source: scene\nframes: 3\noutputs: {reports: r.jsonl}\n")
+        assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 3
 
 
 def test_two_outputs_of_a_kind_have_names_of_their_own(tmp_path):
     (tmp_path / "p.yaml").write_text(
         "source: {kind: scene, size: 64x48}\nframes: 3\noutputs: {reports: a.jsonl, "
         "more: {kind: reports, path: b.jsonl}, left: {kind: stills, path: left}, "
-        "right: {kind: stills, path: right}}\n")
+        "right: {kind: stills, path: right}, one: {kind: checksum}, two: {kind: checksum, path: c}}\n")
     sprocket("run", "--pipeline", "p.yaml", "--quiet", "--summary", "s.json", cwd=tmp_path)
-    assert {"reports", "more", "left", "right"} <= set(json.loads((tmp_path / "s.json").read_text())["sinks"])
+    sinks = json.loads((tmp_path / "s.json").read_text())["sinks"]
+    assert {"reports", "more", "left", "right"} <= set(sinks)
+    assert sinks["one"]["digest"] == sinks["two"]["digest"]
     assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
     assert len(os.listdir(tmp_path / "left")) == len(os.listdir(tmp_path / "right")) == 3
 

@@ -5,22 +5,25 @@ internal import SprocketPipelines
 final class RequestDesk: Sendable {
   let engine: Engine
   private let parts: RunParts
-  /// What sinks of stills are called.
-  private let stills: [String]
+  /// What sinks of movies and of stills are called, of those that the run began with.
+  private let movies, stills: [String]
   /// The recording that was asked for last: requests that name none are about it.
   private let latest = Locked<RecordingID?>(nil)
 
   init(_ engine: Engine, _ parts: RunParts, _ pipeline: Pipeline) {
     self.engine = engine
     self.parts = parts
-    stills =
-      [StillSink.kind.name] + pipeline.outputs.filter { $0[StillSettings.self] != nil }.map(\.id)
+    let movies = pipeline.outputs.filter { $0[MovieSettings.self] != nil }.map(\.id)
+    let stills = pipeline.outputs.filter { $0[StillSettings.self] != nil }.map(\.id)
+    // Stills that are attached later are called as their kind.
+    self.movies = movies
+    self.stills = stills + [StillSink.kind.name].filter { !movies.contains($0) }
   }
 
   /// Names of the sinks that record movies and photographs on demand; `nil` if the run has none.
   private var movie: String? {
     let names = engine.onDemandSinks
-    return names.first { $0 == MovieSink.kind.name } ?? names.first { !stills.contains($0) }
+    return names.first(where: movies.contains) ?? names.first { !stills.contains($0) }
   }
   private var photos: String? { engine.onDemandSinks.first(where: stills.contains) }
 

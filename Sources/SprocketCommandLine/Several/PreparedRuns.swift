@@ -7,7 +7,7 @@ final class PreparedRun {
   let label: String?
   let engine: Engine
   let pipeline: Pipeline
-  let digest: ChecksumSink?
+  let digests: [ChecksumSink]
   let desk: RequestDesk
   let controlSocket: ControlSocket?
   let trigger: TriggeredRecording?
@@ -47,7 +47,7 @@ final class PreparedRun {
       asking.controlSocket.isEmpty
       ? nil : try ControlSocket(path: asking.controlSocket.path, desk)
     (self.label, self.engine, self.pipeline, self.desk) = (label, engine, pipeline, desk)
-    (digest, self.trigger, self.voice) = (made.digest, trigger, voice)
+    (digests, self.trigger, self.voice) = (made.digests, trigger, voice)
     limits = (run.settings.frames, run.settings.duration)
     frameLimit = Self.knownFrames(run.settings, engine)
     endsWithRecording = movie?.recordsAtOnce == true
@@ -206,7 +206,8 @@ struct RunResult {
   /// The engine's summary, with the errors of requests that the run made by itself.
   var summary: RunSummary
   let recordings: [RecordingRecord]
-  let digest: String?
+  /// By the name of the sink.
+  let digests: [String: String]
 }
 
 /// The runs of all sources, and the files that they share.
@@ -232,7 +233,7 @@ final class PreparedRuns {
       summary.errors += run.requestErrors
       return RunResult(
         label: run.label, summary: summary, recordings: run.engine.recordingRecords,
-        digest: run.digest?.runDigest)
+        digests: Dictionary(run.digests.map { ($0.name, $0.runDigest) }) { $1 })
     }
   }
 

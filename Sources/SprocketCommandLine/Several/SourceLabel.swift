@@ -7,7 +7,8 @@ struct SourceLabel {
   var label: String
   /// `KIND[:ARGUMENT]`.
   let source: String
-  private let isGiven: Bool
+  /// Whether the label stands before the source.
+  let isGiven: Bool
 
   init(_ text: String) {
     let given = Self.label(of: text)

@@ -64,7 +64,9 @@ public struct MovieCodec: Sendable, Hashable {
     do throws(EncoderError) {
       try settings(isLive: false, isSynced: false).check()
     } catch {
-      throw .encoder(error, MovieEncoding.remedy(error, codec: name), at: path("codec"))
+      var setting = "codec"
+      if case .setting(_, let name, _, _) = error { setting = name }
+      throw .encoder(error, MovieEncoding.remedy(error, codec: name), at: path(setting))
     }
   }
 
