@@ -830,9 +830,9 @@ def test_a_thumbnail_is_a_picture_and_nothing_else_is_removed(tmp_path, ordinary
 
 
 @pytest.mark.parametrize("options, says", [
-    (["a{n}.mp4"], "leave {n} out"), (["a.mov", "--codec", "mjpeg:crf=3"], "mjpeg has no crf"),
+    (["a.mov", "--codec", "mjpeg:crf=3"], "mjpeg has no crf"),
     (["a.mov", "--codec", "mjpeg:bitrate=1M"], "mjpeg has no bitrate"),
-    (["a.mov", "--codec", "h264:quality=20"], "h264:crf=20"),
+    (["a.mov", "--codec", "h264:quality=20"], "h264 has crf, lower is better: crf=20 (--codec)"),
     (["a.mov", "--codec", "x264"], "did you mean h264"),
     (["a.mov", "--fps", "30"], "here it is --rate"), (["a.mov", "--size", "2x2"], "here it is --scale"),
     (["a.mov", "--duration", "2s"], "here it is --to"), (["a.mov", "--crf", "2"], "h264:crf=20"),

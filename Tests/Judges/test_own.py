@@ -46,7 +46,7 @@ def test_its_inspector_knows_them():
 @pytest.mark.parametrize("arguments, words", [
     (["--source", "ramp"], ["ramp:COUNT", "(--source)"]),
     (["--source", "scene:seed=2"], ["give seed=2 as a setting (--source-set)"]),
-    (["--source", "ramp:no"], ["ramp:no is not allowed"]),
+    (["--source", "ramp:no"], ["ramp: count=no is not allowed"]),
     (["--source", "ramp:9", "--source-set", "step=0"], ["step=0 is not allowed", "1 to 255"]),
     (["--source", "ramp:9", "--sink", "bright:above=300"], ["above=300", "0 to 255", "(--sink)"]),
     (["--source", "ramp:9", "--pipe", "rgb:fit=z"], ["fit=z is not allowed", "(--pipe)"]),
@@ -59,7 +59,7 @@ def test_its_inspector_knows_them():
     (["--source", "ramp:9", "--sink", "pipe:y5m"], ["did you mean `y4m`?"]),
     (["--source", "ramp:9", "--sink", "dump:-"], ["cannot go to standard output"]),
     (["--source", "ramp:9", "--checksums", ""], ["--checksums is given an empty name"]),
-    (["--source", "ramp:9", "--sink", "bright", "--sink", "bright"], ["two sinks are called bright"]),
+    (["--source", "ramp:9", "--sink", "bright", "--sink", "bright"], ["two outputs are called bright"]),
     (["--source", "ramp:9", "--reports", "a", "--sink", "dump:a"], ["name the same file"]),
     (["--source", "ramp:9", "--reports", "-", "--sink", "pipe:gray"], ["write to standard output"]),
 ])
