@@ -193,7 +193,6 @@ extension SceneSettings {
   }
 
   /// Throws what makes the settings impossible together.
-  public func check(at path: (String) -> SettingPath) throws(RunError) { try check() }
   func check() throws(RunError) {
     guard format.isEncoded || SceneFrameWriter.rawFormats.contains(format) else {
       let offered = ([.mjpeg] + SceneFrameWriter.rawFormats).map(\.settingText)
