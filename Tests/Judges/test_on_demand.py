@@ -742,11 +742,15 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path):
 
 def test_the_command_of_the_unit_records_what_moves(tmp_path):
     command = unit().replace("\\\n", " ").split("ExecStart=/usr/local/bin/sprocket ")[1].splitlines()[0]
-    command = command.replace("%S/sprocket", str(tmp_path)).replace("%t/sprocket", str(tmp_path))
+    page = (ROOT / "docs/on-demand.md").read_text()
+    described = next(block for block in re.findall("```yaml\n(.*?)```", page, re.S) if "record-when" in block)
+    for folder in ["/var/lib/sprocket", "/run/sprocket"]:
+        described = described.replace(folder, str(tmp_path))
+    (tmp_path / "door.yaml").write_text(described)
+    command = command.replace("/etc/sprocket/door.yaml", str(tmp_path / "door.yaml"))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind(str(tmp_path / "notify"))
     listener.settimeout(LIMIT)
-    command = command.replace("--source camera", "")
     moving = [*SCENE, "--source-set", "object=0.4", "--quiet"]
     with subprocess.Popen([SPROCKET, *shlex.split(command), *moving],
                           env={**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")}) as process:
