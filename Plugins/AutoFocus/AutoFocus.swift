@@ -15,7 +15,7 @@ public struct AutoFocus: Stage {
     public var mode = Mode.continuous
     /// In mode `custom`: 0, the nearest, to 1.
     public var position = 0.5
-    /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
+    /// Speed of the lens, in ways from end to end per second, 0 to 1000; 0: it is there at once.
     public var speed: Double {
       get { travel.speed }
       set { travel.speed = newValue }

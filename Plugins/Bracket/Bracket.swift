@@ -19,7 +19,7 @@ public struct Bracket: Stage {
     /// to 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own
     /// brackets. Smaller where steps are closer to each other.
     public var tolerance = 0.2
-    /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
+    /// Speed of the lens, in ways from end to end per second, 0 to 1000; 0: it is there at once.
     public var speed = 0.0
     /// From the first frame, 100 ms to an hour. 30 s: five steps at 5 frames/s take some 15 s.
     public var deadline = Duration.seconds(30)

@@ -21,7 +21,7 @@ public struct Resize: Stage {
     /// Keeps the size that the first pictures become when later ones have another size: these are made as
     /// `letterbox` makes them. Without a size it is that of the first pictures.
     public var hold = false
-    /// Of 255, in full range, 114 as detectors are trained with (Ultralytics' `LetterBox`).
+    /// Value of 0 to 255 in full range; 114 is what detectors are trained with (Ultralytics' `LetterBox`).
     public var pad = 114
 
     public init() {}

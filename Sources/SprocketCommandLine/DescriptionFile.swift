@@ -8,7 +8,7 @@ struct DescriptionFile {
   let path: String
 
   /// Most bytes that are read: more than a description may have, so that a longer one is refused.
-  private static let most = (1 << 20) + 1
+  private static let most = TreeBounds.description.bytes + 1
 
   /// The run that it describes. Tells all that is wrong in it, and throws the last error.
   func run(_ kinds: Kinds) throws(RunError) -> Run { try read(kinds).run }
@@ -83,7 +83,7 @@ struct DescriptionFile {
     }
   }
 
-  /// By its ending, or else by its first character.
+  /// Whether the file is JSON: its ending says so, or else its first character.
   private func isJSON(_ bytes: [UInt8]) -> Bool {
     let name = path.lowercased()
     if name.hasSuffix(".json") { return true }

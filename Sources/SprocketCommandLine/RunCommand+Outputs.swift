@@ -172,7 +172,7 @@ extension RecordingOptions {
   }
 }
 
-// What of the options is about sound.
+// The options that are about sound.
 extension SoundOptions {
   /// Throws for a microphone of a source that is not there.
   func checkLabels(_ labels: [String]) throws(RunError) {

@@ -79,7 +79,7 @@ extension RunCommand {
     let controls = try labels.pairs(control, of: label, option: "--control")
     _ = try keyValues(controls, option: "--control")
     if !controls.isEmpty {
-      // As given: of two controls that are independent the later one is written later.
+      // The order stays as it was given: independent controls are written one after the other.
       source.pipeline.controls = controls.map { pair in
         let name = pair.prefix { $0 != "=" }
         return ControlWish(String(name), String(pair.dropFirst(name.count + 1)))

@@ -226,7 +226,7 @@ struct TreeDocument: Encodable {
 
   init(tree: Tree) { self.tree = tree }
 
-  /// Of a run. Its sources are a list, since keys are sorted, and their order matters.
+  /// Makes the document of a run. Sources are a list, since keys are sorted, and their order matters.
   init(_ run: Run) {
     var tree = Tree(run)
     if case .map(var entries) = tree.content,

@@ -61,7 +61,7 @@ extension Run {
     }
   }
 
-  /// The same with the last parts of names alone.
+  /// Copy of the run in which names of files have no folders.
   var withoutFolders: Run {
     var run = self
     run.settings.removeFolders()
@@ -71,7 +71,7 @@ extension Run {
     return run
   }
 
-  /// The same without names of outputs: for a run that is made like another one.
+  /// Copy of the run without names of outputs: for a run that is made like another one.
   public var withoutOutputNames: Run {
     var run = self
     (run.settings.summary, run.settings.trace, run.settings.pairs) = (

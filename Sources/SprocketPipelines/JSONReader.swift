@@ -1,3 +1,5 @@
+internal import Sprocket
+
 extension Tree {
   /// Reads JSON (RFC 8259) of UTF-8. Throws for all else, for a key that is given twice, and beyond the
   /// bounds of files.
@@ -106,7 +108,10 @@ private struct JSONReader {
     let first = place
     while let byte, isOfWord(byte) { place += 1 }
     let text = String(decoding: bytes[first..<place], as: UTF8.self)
-    if ["true", "false", "null"].contains(text) || isNumber(text) { return text }
+    if ["true", "false", "null"].contains(text) || SettingForm.number(isWhole: false).isPlain(text)
+    {
+      return text
+    }
     place = first
     throw failure("a value is a text in double quotes, a number, true, false, null, {} or []")
   }
@@ -119,11 +124,6 @@ private struct JSONReader {
       true
     default: false
     }
-  }
-
-  /// RFC 8259, section 6.
-  private func isNumber(_ text: String) -> Bool {
-    text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) != nil
   }
 
   private mutating func string() throws(TreeError) -> String {

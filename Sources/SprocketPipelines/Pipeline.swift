@@ -27,7 +27,7 @@ public struct Pipeline: Sendable, Equatable {
 /// A control of a source, by its name, and the value that it is to have.
 public struct ControlWish: Sendable, Hashable {
   public var name: String
-  /// As the control spells it: a number, or the name of a menu's entry.
+  /// A number, or the name of a menu's entry.
   public var value: String
 
   public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }

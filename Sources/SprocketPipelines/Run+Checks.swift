@@ -87,7 +87,7 @@ extension Run {
     }
   }
 
-  /// Throws where two sources name the same camera, or hear a microphone that takes one reader.
+  /// Throws if two sources use the same camera, or the same microphone that allows one reader at a time.
   private func checkDevices() throws(RunError) {
     var known: [String: String] = [:]
     for source in sources {

@@ -1,10 +1,10 @@
 internal import Sprocket
 
 extension Run {
-  /// Files that it reads and writes, of a run whose names are filled in (``resolved``).
+  /// Returns the names of all files that the run reads or writes. The run must be ``resolved``.
   public var fileNames: [String] { RunFiles(self).files.map(\.name) }
 
-  /// Files that it writes, of a run whose names are filled in (``resolved``).
+  /// Returns the names of all files that the run writes. The run must be ``resolved``.
   public var writtenNames: [String] { RunFiles(self).files.filter(\.isWritten).map(\.name) }
 }
 
@@ -21,7 +21,7 @@ struct RunFiles {
 
     var isWritten: Bool { use != .read }
 
-    /// Of a name of stills.
+    /// The folder into which stills of that name are written.
     var folder: String { StillSink.folder(of: name) }
   }
 
@@ -29,7 +29,7 @@ struct RunFiles {
   private(set) var files: [File] = []
   private let sources: [Run.Source]
 
-  /// Of a run whose names are filled in.
+  /// Collects the files of a run, which must be ``Run/resolved``.
   init(_ run: Run) {
     sources = run.sources
     let hasSharedDump = run.sharedDump != nil

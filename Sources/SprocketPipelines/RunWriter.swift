@@ -91,7 +91,7 @@ extension SettingForm {
     }
   }
 
-  /// Whether a text is a number or a flag of this form, which stands without quotes.
+  /// Whether a text is a number (RFC 8259, section 6) or a flag of this form, which stands without quotes.
   func isPlain(_ text: String) -> Bool {
     switch self {
     case .number: text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) != nil

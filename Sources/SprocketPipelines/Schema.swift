@@ -138,7 +138,7 @@ private struct SchemaWriter {
       for kind in writer.kinds[role] {
         let settings = writer.settings(kind, role)
         forms.append(writer.kinded(kind, role, beside))
-        // Of two keys that are kinds' names none says which is meant.
+        // If two keys are names of kinds, it is not clear which one is meant.
         let apart = settings.filter { !all.contains($0.0) && $0.0 != kind.argument }
         let argument = writer.any(writer.argument(kind, role))
         forms.append(

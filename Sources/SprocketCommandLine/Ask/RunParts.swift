@@ -16,7 +16,7 @@ final class RunParts: Sendable {
 
   private let kinds: Kinds
   private let request: OutputRequest
-  /// Of the source: `{source}` in names stands for it.
+  /// The label of the source, for which `{source}` in names stands.
   private let label: String
   private struct State {
     var source: Part

@@ -206,7 +206,7 @@ struct RunResult {
   /// The engine's summary, with the errors of requests that the run made by itself.
   var summary: RunSummary
   let recordings: [RecordingRecord]
-  /// By the name of the sink.
+  /// Digests by the names of the sinks that made them.
   let digests: [String: String]
 }
 

@@ -10,7 +10,7 @@ public struct Kind<Made, Request: KindRequest>: NamedKind {
   public let name: String
   /// One line: what it is for.
   public let text: String
-  /// The setting whose value may stand behind the name and a colon, such as `path`; `nil` where nothing may.
+  /// The setting that options write behind the name and a colon, such as `path`; `nil` if there is none.
   public let argument: String?
   /// How help shows that value, such as `PATH`.
   public let shownArgument: String

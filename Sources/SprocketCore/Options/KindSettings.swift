@@ -80,7 +80,7 @@ public protocol NamedKind: Sendable {
   var name: String { get }
   /// One line: what it is for.
   var text: String { get }
-  /// The setting whose value may stand behind the name and a colon, such as `path`; `nil` where nothing may.
+  /// The setting that options write behind the name and a colon, such as `path`; `nil` if there is none.
   var argument: String? { get }
   var settingsType: any KindSettings.Type { get }
   /// Throws for settings with which nothing can be made, whatever the device and the frames are. `path`
@@ -128,7 +128,7 @@ extension NamedKind {
 /// A kind in a chain, and its settings.
 public struct Choice<Kind: NamedKind>: Sendable, Equatable {
   public let plugin: Kind
-  /// Of the type `plugin.settingsType`.
+  /// Has the type `plugin.settingsType`.
   public private(set) var settings: any KindSettings
 
   public init(_ plugin: Kind) { (self.plugin, settings) = (plugin, plugin.settingsType.init()) }

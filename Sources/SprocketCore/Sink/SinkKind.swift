@@ -25,8 +25,8 @@ public struct OutputRequest: KindRequest {
 }
 
 extension SinkKind {
-  /// A kind with settings. `argument` is the setting whose value may follow the kind's name and a colon;
-  /// `make` gets the settings, and what holds for all sinks.
+  /// Makes a kind with settings. `argument` names the setting that options write behind the kind's name and a
+  /// colon; `make` gets the settings, and what holds for all sinks.
   ///
   ///     static let kind = SinkKind("table", "a table of scores", argument: "path", TableSettings.self) {
   ///       (settings, request) throws(RunError) in TableSink(settings, overwrite: request.overwrite)

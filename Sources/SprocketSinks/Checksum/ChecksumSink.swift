@@ -110,7 +110,7 @@ extension ChecksumSink {
 
 /// What a user may choose about checksums.
 public struct ChecksumSettings: KindSettings {
-  /// Of a file with a line per frame; `-` is standard output. Empty: the digest of the run alone.
+  /// Name of a file with a line per frame; `-` is standard output. Empty: the digest of the run alone.
   public var path = OutputName()
 
   public init() {}

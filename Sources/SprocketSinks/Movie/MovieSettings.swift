@@ -4,7 +4,7 @@ internal import SprocketLibAV
 
 /// What a user may choose about a movie.
 public struct MovieSettings: KindSettings {
-  /// Its ending says of which kind it is. `{n}` is the file's number.
+  /// Name of the file. The ending selects the container; `{n}` is replaced by the file's number.
   public var path = OutputName()
   public var quality = 90
   public var codec = MovieCodec()
@@ -108,7 +108,7 @@ public struct MovieSettings: KindSettings {
 }
 
 extension Setting {
-  /// Of a file that is written to the disk as it grows.
+  /// Makes the setting `sync` of a file that is written to the disk as it grows.
   static func sync(_ path: any WritableKeyPath<Owner, Duration?> & Sendable) -> Setting {
     Setting(
       "sync", path, range: .milliseconds(100)...Duration.seconds(3600),

@@ -2,7 +2,7 @@ public import SprocketCore
 
 /// What a user may choose about a file.
 public struct FileSettings: SourceSettings {
-  /// Of a movie, or of pictures: a folder, or a pattern.
+  /// Name of a movie, or of pictures: a folder, or a pattern.
   public var path = InputName("")
   /// `nil`: `fast`, unless a run says otherwise.
   public var pace: SourcePace?
