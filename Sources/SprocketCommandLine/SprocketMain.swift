@@ -63,21 +63,28 @@ private final class Start {
 private func runCommand(
   _ start: Start, _ makeRegistry: () throws(RunError) -> Kinds
 ) -> Never {
+  var code: Int32 = 0
   do {
     try checkArguments()
     try execute(makeRegistry, start.invocation, &start.signals)
-    try finishOutput(&start.signals)
-  } catch let code as ExitCode {
-    try? finishOutput(&start.signals)
-    leave(code.rawValue)
   } catch {
-    let failure = error as? RunError ?? RunError(.failed, "\(error)")
-    tellError(failure.told)
-    // What was said before the error is there, too.
-    try? finishOutput(&start.signals)
-    leave(failure.code == .usage ? 2 : 1)
+    code = told(error)
   }
-  leave(0)
+  // What was said before an error is there, too. Once: a signal ends this wait.
+  do {
+    try finishOutput(&start.signals)
+  } catch {
+    if code == 0 { code = told(error) }
+  }
+  leave(code)
+}
+
+/// Tells of an error on standard error. Returns the program's exit code.
+private func told(_ error: any Error) -> Int32 {
+  if let code = error as? ExitCode { return code.rawValue }
+  let failure = error as? RunError ?? RunError(.failed, "\(error)")
+  tellError(failure.told)
+  return failure.code == .usage ? 2 : 1
 }
 
 private func execute(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from program import DATA, LIMIT, ROOT, SPROCKET, clip, read_lines, sprocket  # For the judges.
 
@@ -32,6 +33,18 @@ def pytest_collection_modifyitems(items):
 
     modules = {item.module: number for number, item in reversed(list(enumerate(items)))}
     items.sort(key=lambda item: (modules[item.module], place(item)))
+
+
+@pytest.fixture(autouse=True)
+def kills_what_still_runs(monkeypatch):
+    """Kills the program of a `with` whose test has failed; its end would be waited for without a bound."""
+    ends = subprocess.Popen.__exit__
+
+    def kills(process, kind, *error):
+        if kind:
+            process.kill()
+        return ends(process, kind, *error)
+    monkeypatch.setattr(subprocess.Popen, "__exit__", kills)
 
 
 def gray_frames(arguments, width, height):
