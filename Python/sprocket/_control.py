@@ -131,7 +131,7 @@ class Control(Closing):
     def reconfigure(self, *, stages: Optional[Sequence[str]] = None, attach: Optional[Sequence[str]] = None,
                     detach: Optional[Sequence[str]] = None, **keys: Any) -> None:
         """Changes the run itself, all or nothing; returns when the change holds. `keys`: `source`,
-        `source_settings`, `format`, `size`, `rate`."""
+        `source_settings`, `format`, `size`, `rate`; or `pipeline` alone, a dict of all that it is to be."""
         self.ask("reconfigure", **keys, **{name: list(value) for name, value in (
             ("stages", stages), ("attach", attach), ("detach", detach)) if value is not None})
 

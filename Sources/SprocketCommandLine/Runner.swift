@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// Runs the engines of all sources to their ends. Shows progress, stops the runs at a signal, and makes
 /// requests for keys and user signals.
@@ -146,10 +147,10 @@ struct Runner {
     for run in asked.isEmpty ? [runs[0]] : asked {
       let (desk, current) = (run.desk, run.desk.current)
       switch key {
-      case " ": run.makeFile { () throws(RunError) in _ = try desk.photo() }
+      case " ": run.makeFile { () throws(RunError) in try desk.make(.photo()) }
       case "r": if isRecording { run.stopRecording() } else { run.record() }
       case "n" where current != nil || !isRecording:
-        run.makeFile { () throws(RunError) in _ = try desk.next(current) }
+        run.makeFile { () throws(RunError) in try desk.make(.next(current)) }
       default: break
       }
     }

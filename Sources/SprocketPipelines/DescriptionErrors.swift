@@ -90,6 +90,16 @@ extension Pipeline {
     source?.settings.removeOutputNames()
   }
 
+  /// Copy of the pipeline in which names of files have the label in its place, and begin at a folder.
+  public func placed(in folder: String, label: String) -> Pipeline {
+    var pipeline = self
+    pipeline.changeSettings { settings in
+      settings.fill("source", with: label)
+      settings.moveFiles(to: folder)
+    }
+    return pipeline
+  }
+
   /// Changes the settings of all parts.
   mutating func changeSettings(_ change: (inout any KindSettings) -> Void) {
     func changed<Settings: KindSettings>(_ settings: Settings) -> Settings {

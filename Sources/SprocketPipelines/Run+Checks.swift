@@ -30,7 +30,7 @@ extension Run {
   }
 
   /// Throws for settings that need another one, or that exclude each other.
-  func check() throws(RunError) {
+  public func check() throws(RunError) {
     for rule in rules {
       if let source = rule.source {
         try source.naming(in: self, rule.check)

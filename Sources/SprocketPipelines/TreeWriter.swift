@@ -1,9 +1,13 @@
 extension Tree {
   /// The tree as JSON, in lines.
-  public var json: String { jsonText(indent: "") }
+  public var json: String { jsonText(indent: "\n") }
 
+  /// The tree as JSON, in one line.
+  public var jsonLine: String { jsonText(indent: "") }
+
+  /// `indent` is what begins a line: its end of the line before, and spaces.
   private func jsonText(indent: String) -> String {
-    let inner = indent + "  "
+    let inner = indent.isEmpty ? "" : indent + "  "
     switch content {
     case .scalar(let scalar):
       if scalar.isQuoted { return Self.quoted(scalar.text) }
@@ -11,13 +15,13 @@ extension Tree {
     case .list(let list):
       if list.isEmpty { return "[]" }
       let items = list.map { inner + $0.jsonText(indent: inner) }
-      return "[\n" + items.joined(separator: ",\n") + "\n\(indent)]"
+      return "[" + items.joined(separator: ",") + "\(indent)]"
     case .map(let entries):
       if entries.isEmpty { return "{}" }
       let items = entries.map { entry in
         "\(inner)\(Self.quoted(entry.key)): \(entry.value.jsonText(indent: inner))"
       }
-      return "{\n" + items.joined(separator: ",\n") + "\n\(indent)}"
+      return "{" + items.joined(separator: ",") + "\(indent)}"
     }
   }
 

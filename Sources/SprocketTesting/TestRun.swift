@@ -36,13 +36,14 @@ public struct TestRun: Sendable {
   public struct Change: Sendable {
     /// The first frame for which it holds.
     public let number: UInt64
-    /// The plug-in's name.
-    public let stage: String
-    /// By the setting's name.
-    public let values: [String: String]
+    public let settings: SettingsChange
 
-    public init(at number: UInt64, _ stage: String, _ values: [String: String]) {
-      (self.number, self.stage, self.values) = (number, stage, values)
+    /// `stage` is the plug-in's name.
+    public init<Settings: KindSettings>(
+      at number: UInt64, _ stage: String, of type: Settings.Type,
+      _ choose: (inout NewValues<Settings>) -> Void
+    ) {
+      (self.number, settings) = (number, SettingsChange(stage, of: type, choose))
     }
   }
 
@@ -70,7 +71,7 @@ public struct TestRun: Sendable {
       source: source, stages: stages, sinks: [sink],
       options: RunOptions(workers: workers, frameLimit: limit))
     for change in changes {
-      try engine.set(change.stage, change.values, at: .frame(change.number))
+      try engine.set(change.settings, at: .frame(change.number))
     }
     try engine.start()
     if !engine.wait(for: time) {

@@ -78,6 +78,70 @@ def test_stages_and_format_change(tmp_path):
                       2: {frozenset({"meter", "focus"})}, 3: {frozenset()}}
 
 
+def test_what_stays_the_same_costs_nothing(tmp_path):
+    """Live settings alone begin no epoch; neither does what the run has already."""
+    path = tmp_path / "reports.jsonl"
+    with asked_run(tmp_path, "--reports", path, "--stage", "meter") as (client, process):
+        client.wait(5)
+        assert client.ask("reconfigure", stages=["meter:mode=spot"])["ok"]
+        client.wait(5)
+        assert client.ask("set", stage="meter", settings={"target": 0.3})["ok"]
+        client.wait(5)
+        # What was set since counts: it goes back to its default.
+        assert client.ask("reconfigure", stages=["meter:mode=spot"])["ok"]
+        client.wait(5)
+        assert client.ask("reconfigure", stages=["meter:mode=spot"])["ok"]
+        # Another setting needs a new chain.
+        assert client.ask("status")["status"]["epochs"] == 1
+        assert client.ask("reconfigure", stages=["meter:mode=spot,samples=100"])["ok"]
+        client.wait(5)
+        assert client.ask("status")["status"]["epochs"] == 2
+        finish(client, process)
+    told = [event["settings"] for line in read_lines(path) for event in line.get("events") or []
+            if event["kind"] == "settings_changed"]
+    assert told == [{"mode": "spot"}, {"target": "0.3"}, {"target": "0.18"}]
+
+
+def test_a_file_says_what_the_run_is_to_be(tmp_path):
+    (tmp_path / "run.yaml").write_text("""
+source: {kind: scene, rate: 60, size: 320x240}
+stages: [meter]
+outputs:
+  reports: {path: reports.jsonl}
+  dump: part.mcap
+control-socket: control
+""")
+    with running([SPROCKET, "run", "--pipeline", tmp_path / "run.yaml"]) as process:
+        wait_for((tmp_path / "control").exists, process)
+        client = Client(tmp_path / "control")
+
+        def ask(text):
+            (tmp_path / "next.yaml").write_text(text)
+            return sprocket("ask", tmp_path / "control", "reconfigure",
+                            f"pipeline={tmp_path}/next.yaml", check=False)
+        text = (tmp_path / "run.yaml").read_text()
+        assert ask(text).returncode == 0
+        client.wait(5)
+        assert client.ask("status")["status"]["epochs"] == 1
+        assert ask(text.replace("dump: part.mcap", "checksum: {path: sums}")).returncode == 0
+        client.wait(5)
+        status = client.ask("status")["status"]
+        assert status["epochs"] == 1 and set(status["sinks"]) == {"reports", "checksum"}
+        for other, sentence in [(text + "duration: 5s\n", "duration: cannot change while the run goes on"),
+                                (text + "sound: {microphones: scene}\n", "sound: cannot change while"),
+                                (text.replace(": control", ": other"), "control-socket: cannot change"),
+                                (text.replace("meter", "metr"), "did you mean `meter`?")]:
+            refused = ask(other)
+            told = refused.errors or refused.stdout.decode()
+            assert refused.returncode != 0 and sentence in told, (other, told)
+        assert ask(text.replace("320x240", "160x120")).returncode == 0
+        client.wait(5)
+        assert client.ask("status")["status"]["width"] == 160
+        finish(client, process)
+        client.close()
+    assert read_lines(tmp_path / "sums")
+
+
 @pytest.mark.parametrize("keys, sentence", [
     ({"detach": ["dum"]}, "no sink of this run is called dum"),
     ({"attach": ["dum:x"]}, "there is no sink `dum`"),
@@ -92,12 +156,12 @@ def test_stages_and_format_change(tmp_path):
     ({"stages": ["meter:mode=none"]}, "mode=none is not allowed"),
     ({"source": "scen"}, "there is no source `scen`"),
     ({"source": "file:/nowhere.mov"}, "/nowhere.mov"),
-    ({"size": "1x"}, "give WIDTHxHEIGHT"),
+    ({"size": "1x"}, "source.size: the source: size=1x is not allowed: give width and height"),
     ({"size": "99999x99999"}, "not 99999x99999"),
-    ({"rate": -1}, "rate: give frames/s"),
+    ({"rate": -1}, "source.rate: the source: rate=-1 is not allowed"),
     ({"format": "ABCD"}, "ABCD"),
     ({"source_settings": {"noize": 1}}, "did you mean `noise`?"),
-    ({"stages": "meter"}, "lists of texts"),
+    ({"stages": "meter"}, "`stages` is a list of texts"),
     ({}, "nothing is to change"),
     ({"at_frame": 3}, "`reconfigure` has no `at_frame`"),
 ])
@@ -175,9 +239,10 @@ def test_the_command_ask_changes_a_run(tmp_path):
         client.wait(5)
         assert ask("detach=reports", "stage=").returncode == 0
         for word, sentence in [("attach", "write attach as KEY=VALUE"), ("stages=x", "did you mean `stage`?"),
-                               ("rate=fast", "is not a rate"), ("source-set=x", "as KEY=VALUE")]:
+                               ("rate=fast", "rate=fast is not allowed"), ("source-set=x", "as KEY=VALUE")]:
             done = ask(word)
-            assert done.returncode != 0 and sentence in done.errors, (word, done.errors)
+            told = done.errors or done.stdout.decode()
+            assert done.returncode != 0 and sentence in told, (word, told)
         finish(client, process)
     assert read_lines(tmp_path / "part,a=b.jsonl")
 
@@ -308,7 +373,7 @@ def test_a_refused_change_leaves_a_given_descriptor_free(tmp_path):
         reader.send(b"SPRKRDR1" + struct.pack("<Q", 0))
         assert b'"version":1' in reader.recv(65536)
         taken = client.ask("reconfigure", attach=[share])
-        assert not taken["ok"] and "it is taken" in taken["error"]
+        assert not taken["ok"] and "two sinks are called share" in taken["error"]
         finish(client, process)
         client.close()
     # The end of the stream: no copy of the descriptor is open any more.

@@ -47,7 +47,19 @@ import Testing
     choice[Others.self] = Others()
     expectEqual(choice[Levels.self]?.level, 0.25)
     expectEqual(choice.settings.chosen.map(\.text), ["0.25"])
-    #expect(throws: RunError.self) { try choice.with(["level": "2"]) }
-    #expect(throws: RunError.self) { try choice.with(["lavel": "1"]) }
+    let most = SettingsChange("levels", of: Levels.self) { $0.level = 1 }
+    expectEqual(try choice.with(most)[Levels.self]?.level, 1)
+    let more = SettingsChange("levels", of: Levels.self) { $0.level = 2 }
+    #expect(throws: RunError.self) { try choice.with(more) }
+    #expect(throws: RunError.self) { try choice.plugin.change(["lavel": "1"]) }
+  }
+
+  /// A property that is set to its default changes, too, and others stay.
+  @Test func aChangeNamesWhatIsSet() throws {
+    var change = SettingsChange("levels", of: Levels.self) { $0.level = 0.5 }
+    expectEqual(change.names, ["level"])
+    change.add(SettingsChange("levels", of: Levels.self) { _ in })
+    expectEqual(change.texts, ["level": "0.5"])
+    expectEqual(SettingsChange("levels", of: Levels.self) { _ in }.names, [])
   }
 }

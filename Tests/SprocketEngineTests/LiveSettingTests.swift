@@ -73,23 +73,23 @@ struct LiveSettingTests {
   /// Asks in mid-run, by several workers, before stages that drop frames: what holds depends on the number.
   @Test(arguments: [1, 4]) func a15AFramesSettingIsAFunctionOfItsNumber(workers: Int) throws {
     let asker = Asker()
-    func set(_ stage: String, _ values: [String: String], at moment: Moment = .now)
+    func set(_ stage: String, _ values: [String: Int], at moment: Moment = .now)
       -> ScriptedSource.Step
     {
-      .call { try? asker.engine?.set(stage, values, at: moment) }
+      .call { try? asker.engine?.set(adding(values, in: stage), at: moment) }
     }
     let steps: [ScriptedSource.Step] =
       [
-        set("addvalue", ["value": "7"], at: .frame(150)),
-        set("later", ["value": "50"], at: .frame(90)),
+        set("addvalue", ["value": 7], at: .frame(150)),
+        set("later", ["value": 50], at: .frame(90)),
       ]
-      + .frames(0..<40) + [set("addvalue", ["value": "1"]), set("addvalue", ["more": "10"])]
+      + .frames(0..<40) + [set("addvalue", ["value": 1]), set("addvalue", ["more": 10])]
       + .frames(40..<60)
       // A value that is replaced at once has no effect.
-      + [set("addvalue", ["value": "99"]), set("addvalue", ["value": "3", "more": "20"])]
+      + [set("addvalue", ["value": 99]), set("addvalue", ["value": 3, "more": 20])]
       + .frames(60..<100) + [.epoch(width: 16)] + .frames(100..<130)
       // The named frame is missing.
-      + [set("addvalue", ["value": "5"], at: .frame(135))] + .frames(140..<200)
+      + [set("addvalue", ["value": 5], at: .frame(135))] + .frames(140..<200)
     let sink = RecordingSink()
     _ = try run(
       asker, steps,
@@ -118,7 +118,7 @@ struct LiveSettingTests {
     var steps: [ScriptedSource.Step] = []
     for number in UInt64(0)..<300 {
       steps.append(
-        .call { try? asker.engine?.set("addvalue", ["value": "\(number % 100)"], at: .now) })
+        .call { try? asker.engine?.set(adding(["value": Int(number % 100)]), at: .now) })
       steps.append(.frame(sequence: number))
     }
     _ = try run(asker, steps, [RejectThirds.plugin, AddValue.plugin], sinks: [sink], workers: 3)
@@ -134,7 +134,7 @@ struct LiveSettingTests {
     for number in UInt64(0)..<50 {
       steps.append(
         .call {
-          try? asker.engine?.set("addvalue", ["value": "\(number)"], at: .frame(number * 10))
+          try? asker.engine?.set(adding(["value": Int(number)]), at: .frame(number * 10))
         })
     }
     for number in UInt64(0)..<500 {
@@ -152,8 +152,8 @@ struct LiveSettingTests {
       asker,
       .frames(0..<10) + [
         .call {
-          try? asker.engine?.set("addvalue", ["value": "1"])
-          try? asker.engine?.set("addvalue", ["value": "2", "more": "3"], at: .frame(15))
+          try? asker.engine?.set(adding(["value": 1]))
+          try? asker.engine?.set(adding(["value": 2, "more": 3]), at: .frame(15))
         }
       ] + .frames(10..<30), [AddValue.plugin, Listener.plugin], sinks: [sink])
     expectEqual(
@@ -166,22 +166,23 @@ struct LiveSettingTests {
   @Test func a15WrongRequestsAreRefused() throws {
     let asker = Asker()
     let sentences = Locked<[String]>([])
-    @Sendable func refused(_ stage: String, _ values: [String: String]) {
+    @Sendable func refused(_ change: SettingsChange) {
       var sentence = "accepted"
       do throws(RunError) {
-        try asker.engine?.set(stage, values)
+        try asker.engine?.set(change)
       } catch {
         sentence = error.description
       }
       sentences.withLock { $0.append(sentence) }
     }
     let check: @Sendable () -> Void = {
-      refused("addvalu", ["value": "1"])
-      refused("addvalue", ["valu": "1"])
-      refused("addvalue", ["other": "1"])
-      refused("addvalue", ["value": "101"])
-      refused("addvalue", ["value": "x"])
-      refused("addvalue", [:])
+      refused(adding(["value": 1], in: "addvalu"))
+      refused(
+        SettingsChange("addvalue", settings: AddValue.Settings(), names: ["valu"]))
+      refused(adding(["other": 1]))
+      refused(adding(["value": 101]))
+      refused(SettingsChange("addvalue", of: NoSettings.self) { _ in })
+      refused(adding([:]))
     }
     let source = ScriptedSource(.frames(0..<5) + [.call(check)] + .frames(5..<8))
     var late: RunError?
@@ -189,7 +190,7 @@ struct LiveSettingTests {
       source, [AddValue.plugin], sinks: [RecordingSink()],
       before: { asker.engine = $0 },
       after: { engine in
-        do throws(RunError) { try engine.set("addvalue", ["value": "1"]) } catch { late = error }
+        do throws(RunError) { try engine.set(adding(["value": 1])) } catch { late = error }
       })
     expectEqual(
       sentences.withLock { $0 },
@@ -200,7 +201,7 @@ struct LiveSettingTests {
         "`other` of addvalue cannot be changed while the run goes on; what can be changed is: value, "
           + "more",
         "the stage addvalue: value=101 is not allowed: give 0 to 100",
-        "the stage addvalue: value=x is not allowed: give 0 to 100",
+        "the settings are of another stage than addvalue; give those of addvalue",
         "no setting of addvalue is given; give its name and its value",
       ])
     expectEqual(late?.description, "the run has ended")
@@ -215,7 +216,7 @@ struct LiveSettingTests {
         .call {
           for index in 0..<1000 {
             do throws(RunError) {
-              try asker.engine?.set("addvalue", ["value": "\(index % 100)"])
+              try asker.engine?.set(adding(["value": index % 100]))
             } catch { refusals.add(1, ordering: .relaxed) }
           }
         }, .pause(nanoseconds: 1_000_000),
@@ -223,6 +224,15 @@ struct LiveSettingTests {
     _ = try run(asker, steps, [AddValue.plugin], sinks: [sink])
     expectEqual(refusals.load(ordering: .relaxed), 1000 - 256)
     expectEqual(added(sink)[9], 255 % 100)
+  }
+}
+
+/// New values of `AddValue`, by their settings' names.
+func adding(_ values: [String: Int], in stage: String = "addvalue") -> SettingsChange {
+  SettingsChange(stage, of: AddValue.Settings.self) { settings in
+    if let value = values["value"] { settings.value = value }
+    if let more = values["more"] { settings.more = more }
+    if let other = values["other"] { settings.other = other }
   }
 }
 

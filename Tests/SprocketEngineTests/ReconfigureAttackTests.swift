@@ -238,8 +238,8 @@ struct ReconfigureAttackTests {
     let sink = RecordingSink("a")
     let engine = try started(source, [AddValue.plugin], [sink])
     expectTrue(waitUntil { engine.progress.produced == 5 })
-    try engine.set("addvalue", ["value": "9"], at: .frame(60))
-    try engine.set("addvalue", ["more": "1"], at: .frame(80))
+    try engine.set(adding(["value": 9]), at: .frame(60))
+    try engine.set(adding(["more": 1]), at: .frame(80))
     try engine.reconfigure(
       change { $0.stages = [StageChoice(Jitter.plugin), StageChoice(AddValue.plugin)] })
     isAsked.reach()

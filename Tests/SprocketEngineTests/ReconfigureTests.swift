@@ -180,11 +180,11 @@ struct ReconfigureTests {
             })
         }
         frames(source, 10)
-        #expect(throws: Never.self) { try engine.set("addvalue", ["value": "7"]) }
+        #expect(throws: Never.self) { try engine.set(adding(["value": 7])) }
         frames(source, 10)
         #expect(throws: Never.self) { try engine.reconfigure(change { $0.stages = [] }) }
         frames(source, 10)
-        #expect(throws: RunError.self) { try engine.set("addvalue", ["value": "7"]) }
+        #expect(throws: RunError.self) { try engine.set(adding(["value": 7])) }
         engine.stop()
       })
     expectEqual(summary.epochs, 3)
@@ -205,7 +205,7 @@ struct ReconfigureTests {
       source, [AddValue.plugin], sinks: [sink], before: { asker.engine = $0 },
       during: { engine in
         frames(source, 10)
-        #expect(throws: Never.self) { try engine.set("addvalue", ["value": "9"]) }
+        #expect(throws: Never.self) { try engine.set(adding(["value": 9])) }
         frames(source, 10)
         #expect(throws: Never.self) { try engine.reconfigure(change { $0.source = second }) }
         expectTrue(source.isClosed)

@@ -206,9 +206,9 @@ final class Asker: @unchecked Sendable {
   }
 
   /// Asks for another `value` of the stage `addvalue`.
-  func set(_ value: String, at moment: Moment, by holder: RequestHolder = .client(1)) {
+  func set(_ value: Int, at moment: Moment, by holder: RequestHolder = .client(1)) {
     keep { engine throws(RunError) in
-      try engine.set("addvalue", ["value": value], at: moment, by: holder)
+      try engine.set(adding(["value": value]), at: moment, by: holder)
     }
   }
 

@@ -25,14 +25,15 @@ struct SettingModel {
   mutating func ask(_ engine: Engine, _ random: inout TestRandom, at moment: Moment) {
     guard let stage = stages.isEmpty ? nil : stages[random.below(stages.count)], nextValue < 100
     else { return }
-    var values = ["value": "\(nextValue)"]
+    var values = ["value": nextValue]
     if stage == "addvalue", random.chance(50) {
-      values = [random.chance(50) ? "value" : "more": "\(nextValue)"]
+      values = [random.chance(50) ? "value" : "more": nextValue]
     }
     nextValue += 1
     do throws(RunError) {
-      try engine.set(stage, values, at: moment)
-      asked.append(Asked(stage: stage, values: values, moment: moment))
+      try engine.set(adding(values, in: stage), at: moment)
+      let texts = values.mapValues(String.init)
+      asked.append(Asked(stage: stage, values: texts, moment: moment))
     } catch {}
   }
 

@@ -65,7 +65,7 @@ struct WithdrawTests {
           asker.wait(.next(id, path: "b"), at: .frame(10))
           asker.wait(.stop(id), at: .frame(15))
           asker.wait(.record(sink: "movie", path: "c", frames: 2), at: .frame(1 << 60))
-          asker.set("2", at: .frame(12))
+          asker.set(2, at: .frame(12))
           for place in 0..<4 { asker.withdraw(place) }
           asker.withdraw(0)
         }
@@ -135,7 +135,7 @@ struct WithdrawTests {
       [
         .call {
           asker.ask(.record(sink: "movie", path: "a"))
-          for _ in 0..<300 { asker.set("2", at: .frame(1 << 63), by: .program) }
+          for _ in 0..<300 { asker.set(2, at: .frame(1 << 63), by: .program) }
         }
       ] + .frames(0..<10) + [.call { asker.stop(at: .frame(15)) }] + .frames(10..<14)
         + [.call { asker.stop() }, .call { asker.stop() }] + .frames(14..<30), [AddValue.plugin],
@@ -153,11 +153,11 @@ struct WithdrawTests {
         .call {
           for client in 1...2 {
             for _ in 0..<100 {
-              asker.set("2", at: .frame(1 << 63), by: .client(UInt64(client)))
+              asker.set(2, at: .frame(1 << 63), by: .client(UInt64(client)))
             }
           }
           for _ in 0..<10 { asker.withdraw(0) }
-          asker.set("2", at: .frame(1 << 63))
+          asker.set(2, at: .frame(1 << 63))
         }
       ] + .frames(0..<10), [AddValue.plugin], sinks: [sink])
     // Ten calls withdraw the same request: nine of them come too late.

@@ -34,7 +34,7 @@ private struct SimulatedMeter: Stage {
 @Suite struct LiveExposureTests {
   /// log2 of exposure times gain of each of 200 frames, 0 for what is right before frame 100, and the state.
   private func run(
-    _ changes: [(UInt64, [String: String])],
+    _ changes: [(UInt64, (inout NewValues<AutoExposure.Settings>) -> Void)],
     _ choose: (inout AutoExposure.Settings) -> Void = { _ in }
   ) throws -> [(setting: Double, state: ReportWord<AutoExposureReport.State>?)] {
     let controls = [
@@ -52,7 +52,9 @@ private struct SimulatedMeter: Stage {
     }
     let run = try TestRun(
       of: camera, through: [StageChoice(SimulatedMeter.plugin), .autoExposure(choose)],
-      changing: changes.map { TestRun.Change(at: $0.0, "autoexposure", $0.1) }, pictures: false)
+      changing: changes.map {
+        TestRun.Change(at: $0.0, "autoexposure", of: AutoExposure.Settings.self, $0.1)
+      }, pictures: false)
     return run.frames.map { frame in
       let inForce = frame.record?.inForce ?? ControlState()
       return (
@@ -63,7 +65,7 @@ private struct SimulatedMeter: Stage {
   }
 
   @Test func aLiveBiasIsReached() throws {
-    let frames = try run([(50, ["bias": "-1"])])
+    let frames = try run([(50, { $0.bias = -1 })])
     expectLess(abs(frames[49].setting), 0.15)
     expectLess(abs(frames[99].setting + 1), 0.15)
     expectLess(abs(frames[199].setting), 0.15)
@@ -71,7 +73,7 @@ private struct SimulatedMeter: Stage {
 
   /// The exposure that was asked for last stays, in other light, too, until `mode` is another.
   @Test func aLiveLockKeepsTheExposure() throws {
-    let frames = try run([(60, ["mode": "locked"]), (140, ["mode": "continuous"])])
+    let frames = try run([(60, { $0.mode = .locked }), (140, { $0.mode = .continuous })])
     expectLess(abs(frames[60].setting), 0.15)
     expectTrue(frames[60..<142].allSatisfy { $0.setting == frames[60].setting })
     expectTrue(frames[60..<140].allSatisfy { $0.state == ReportWord(.locked) })
@@ -79,8 +81,9 @@ private struct SimulatedMeter: Stage {
   }
 
   @Test func liveCustomExposureAndGainAreSet() throws {
-    let given = ["mode": "custom", "exposure": "20000", "gain": "2"]
-    let frames = try run([(60, given), (120, ["gain": "4"])])
+    let frames = try run([
+      (60, { ($0.mode, $0.exposure, $0.gain) = (.custom, 20_000, 2) }), (120, { $0.gain = 4 }),
+    ])
     expectTrue(abs(frames[70].setting - 2) < 1e-6 && frames[70].state == ReportWord(.custom))
     expectEqual(frames[119].setting, frames[70].setting)
     expectLess(abs(frames[199].setting - 3), 1e-6)
@@ -88,14 +91,14 @@ private struct SimulatedMeter: Stage {
 
   /// Once right, `auto` is locked; asked again, it adjusts to the light that there is.
   @Test func liveAutoAdjustsOnce() throws {
-    let frames = try run([(20, ["mode": "auto"]), (150, ["mode": "auto"])])
+    let frames = try run([(20, { $0.mode = .auto }), (150, { $0.mode = .auto })])
     expectTrue(frames[99].state == ReportWord(.locked) && frames[149].state == ReportWord(.locked))
     expectEqual(frames[99].setting, frames[149].setting)
     expectTrue(abs(frames[199].setting - 1) < 0.15 && frames[199].state == ReportWord(.locked))
   }
 
   @Test func aLiveSpeedBoundsEachStep() throws {
-    let frames = try run([(50, ["speed": "0.1"])])
+    let frames = try run([(50, { $0.speed = 0.1 })])
     let steps = zip(frames[51...], frames[52...]).map { abs($1.setting - $0.setting) }
     expectTrue(steps.allSatisfy { $0 <= 0.1 + 1e-3 })
     expectGreater(frames[199].setting, 0.5)

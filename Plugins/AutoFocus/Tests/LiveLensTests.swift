@@ -29,7 +29,7 @@ private struct SimulatedScore: Stage {
 @Suite struct LiveLensTests {
   /// The lens at each of 300 frames, 0 to 1, and the state.
   private func run(
-    _ changes: [(UInt64, [String: String])]
+    _ changes: [(UInt64, (inout NewValues<AutoFocus.Settings>) -> Void)]
   ) throws -> [(lens: Double, state: ReportWord<FocusControl.State>?)] {
     let lens = ControlDescription(
       name: "lens", unit: "", minimum: 0, maximum: 1, step: 0.01, defaultValue: 0.5)
@@ -41,7 +41,9 @@ private struct SimulatedScore: Stage {
     }
     let run = try TestRun(
       of: camera, through: [StageChoice(SimulatedScore.plugin), .autoFocus { $0.speed = 0 }],
-      changing: changes.map { TestRun.Change(at: $0.0, "autofocus", $0.1) }, pictures: false)
+      changing: changes.map {
+        TestRun.Change(at: $0.0, "autofocus", of: AutoFocus.Settings.self, $0.1)
+      }, pictures: false)
     return run.frames.map {
       (
         Double($0.record?.inForce.lensPosition ?? .nan),
@@ -52,7 +54,7 @@ private struct SimulatedScore: Stage {
 
   /// The lens stays where it is while the scene becomes sharp elsewhere, until `mode` is another.
   @Test func aLiveLockKeepsTheLens() throws {
-    let frames = try run([(90, ["mode": "locked"]), (200, ["mode": "continuous"])])
+    let frames = try run([(90, { $0.mode = .locked }), (200, { $0.mode = .continuous })])
     expectLess(abs(frames[90].lens - 0.7), 0.03)
     expectTrue(frames[90..<202].allSatisfy { $0.lens == frames[90].lens })
     expectTrue(frames[90..<200].allSatisfy { $0.state == ReportWord(.locked) })
@@ -61,7 +63,7 @@ private struct SimulatedScore: Stage {
 
   @Test func aLivePositionIsTaken() throws {
     let frames = try run([
-      (50, ["mode": "custom", "position": "0.9"]), (150, ["position": "0.1"]),
+      (50, { ($0.mode, $0.position) = (.custom, 0.9) }), (150, { $0.position = 0.1 }),
     ])
     expectTrue(abs(frames[140].lens - 0.9) < 1e-6 && frames[140].state == ReportWord(.locked))
     expectTrue(abs(frames[299].lens - 0.1) < 1e-6 && frames[299].state == ReportWord(.locked))
@@ -69,7 +71,7 @@ private struct SimulatedScore: Stage {
 
   /// Once sharp, `auto` is locked; asked again, it searches once more.
   @Test func liveAutoFocusesOnce() throws {
-    let frames = try run([(30, ["mode": "auto"]), (200, ["mode": "auto"])])
+    let frames = try run([(30, { $0.mode = .auto }), (200, { $0.mode = .auto })])
     expectTrue(frames[99].state == ReportWord(.locked) && frames[299].state == ReportWord(.locked))
     expectTrue(frames[99].lens == frames[201].lens && abs(frames[99].lens - 0.7) < 0.03)
     expectLess(abs(frames[299].lens - 0.2), 0.03)

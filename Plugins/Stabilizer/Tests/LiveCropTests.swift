@@ -23,8 +23,8 @@ func aLiveCropZoomsFromItsFrameOn(_ mode: Stabilizer.Mode, _ workers: Int) throw
   let run = try TestRun(
     of: TestCamera(pictures), through: [.stabilize { ($0.mode, $0.lookahead) = (mode, 5) }],
     changing: [
-      TestRun.Change(at: 10, "stabilize", ["crop": "0.2"]),
-      TestRun.Change(at: 25, "stabilize", ["crop": "0.01"]),
+      TestRun.Change(at: 10, "stabilize", of: Stabilizer.Settings.self) { $0.crop = 0.2 },
+      TestRun.Change(at: 25, "stabilize", of: Stabilizer.Settings.self) { $0.crop = 0.01 },
     ], workers: workers, pictures: false)
   expectEqual(run.frames.count, 40)
   for frame in run.frames {

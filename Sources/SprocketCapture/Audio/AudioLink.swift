@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sprocket
+internal import SprocketStages
 
 /// The way of the sound from a session's microphone to one output.
 public struct AudioLink: Sendable {
@@ -49,7 +50,8 @@ public struct AudioLink: Sendable {
         .valueOutOfRange, "a volume is 0, silence, to 63 times the microphone's, not \(factor)")
     }
     do throws(RunError) {
-      try sound.engine.set("gain", ["db": volumeDecibels(factor).settingText])
+      try sound.engine.set(
+        SettingsChange("gain", of: Gain.Settings.self) { $0.db = volumeDecibels(factor) })
     } catch {
       throw CaptureError(
         .controlUnsupported, "\(error.description); add .gain() to the session's sound stages")

@@ -39,7 +39,7 @@ public final class CaptureDevice: Sendable {
     var wanted: [String: Double] = [:]
     /// What was set of the session's loops, by stage: it holds whenever a session with these stages starts
     /// it.
-    var loops: [String: [String: String]] = [:]
+    var loops: [String: SettingsChange] = [:]
     /// Of a microphone: what its sound is multiplied by, where a session has the stage `gain`.
     var volume: Double?
     /// The run that it is the camera of.

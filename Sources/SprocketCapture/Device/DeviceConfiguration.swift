@@ -8,7 +8,7 @@ extension CaptureDevice {
     /// By name; a later value replaces an earlier one.
     private(set) var values: DeviceControls.Values = []
     /// Settings of the session's own loops.
-    private(set) var loops: [LoopSetting] = []
+    private(set) var loops: [SettingsChange] = []
     private(set) var refusals: [CaptureError] = []
 
     init(_ controls: DeviceControls) { self.controls = controls }

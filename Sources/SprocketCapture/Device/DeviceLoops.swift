@@ -1,59 +1,58 @@
 public import Sprocket
-
-/// A live setting of a stage.
-struct LoopSetting: Sendable {
-  let stage: String
-  let values: [String: String]
-}
+internal import SprocketStages
 
 // The session's own loops: stages that steer the camera by what they measure. They decide where they are in
 // the chain; the camera's automatics do where they are not.
 extension DeviceControls {
-  /// What the loop is set to; `nil` where there is none.
-  func loop(for mode: FocusMode) -> [LoopSetting]? {
+  /// What the loop is set to, the point first; `nil` where there is none.
+  func loop(for mode: FocusMode) -> [SettingsChange]? {
     guard stages.contains("autofocus") else { return nil }
     switch mode {
-    case .locked(nil): return [LoopSetting(stage: "autofocus", values: ["mode": "locked"])]
-    case .locked(let position?):
-      return [
-        LoopSetting(
-          stage: "autofocus", values: ["mode": "custom", "position": position.settingText])
-      ]
-    case .autoOnce(let point): return at(point, "focus", [:], "autofocus", "auto")
-    case .continuous(let point): return at(point, "focus", [:], "autofocus", "continuous")
+    case .locked(nil): return [focus { $0.mode = .locked }]
+    case .locked(let position?): return [focus { ($0.mode, $0.position) = (.custom, position) }]
+    case .autoOnce(let point): return at(point) + [focus { $0.mode = .auto }]
+    case .continuous(let point): return at(point) + [focus { $0.mode = .continuous }]
+    }
+    func at(_ point: Point?) -> [SettingsChange] {
+      point.map { point in
+        [SettingsChange("focus", of: FocusScore.Settings.self) { $0.point = point }]
+      } ?? []
     }
   }
 
-  func loop(for mode: ExposureMode) -> [LoopSetting]? {
+  func loop(for mode: ExposureMode) -> [SettingsChange]? {
     guard stages.contains("autoexposure") else { return nil }
     switch mode {
-    case .locked: return [LoopSetting(stage: "autoexposure", values: ["mode": "locked"])]
-    case .autoOnce(let point):
-      return at(point, "meter", ["mode": "spot"], "autoexposure", "auto")
-    case .continuous(let point):
-      return at(point, "meter", ["mode": "spot"], "autoexposure", "continuous")
+    case .locked: return [exposure { $0.mode = .locked }]
+    case .autoOnce(let point): return at(point) + [exposure { $0.mode = .auto }]
+    case .continuous(let point): return at(point) + [exposure { $0.mode = .continuous }]
     case .custom(let duration, let gain):
-      var values = ["mode": "custom"]
-      if let duration {
-        values["exposure"] = (Double(duration.nanosecondCount) / 1000).settingText
-      }
-      if let gain { values["gain"] = gain.settingText }
-      return [LoopSetting(stage: "autoexposure", values: values)]
+      return [
+        exposure { settings in
+          settings.mode = .custom
+          if let duration { settings.exposure = Double(duration.nanosecondCount) / 1000 }
+          if let gain { settings.gain = gain }
+        }
+      ]
+    }
+    func at(_ point: Point?) -> [SettingsChange] {
+      point.map { point in
+        [
+          SettingsChange("meter", of: ExposureMeter.Settings.self) {
+            ($0.mode, $0.point) = (.spot, point)
+          }
+        ]
+      } ?? []
     }
   }
 
-  /// The point first, then the mode.
-  private func at(
-    _ point: Point?, _ meter: String, _ values: [String: String], _ loop: String, _ mode: String
-  ) -> [LoopSetting] {
-    var settings: [LoopSetting] = []
-    if let point {
-      var values = values
-      values["point"] = point.settingText
-      settings.append(LoopSetting(stage: meter, values: values))
-    }
-    return settings + [LoopSetting(stage: loop, values: ["mode": mode])]
-  }
+  private func focus(
+    _ choose: (inout NewValues<AutoFocus.Settings>) -> Void
+  ) -> SettingsChange { SettingsChange("autofocus", of: AutoFocus.Settings.self, choose) }
+
+  private func exposure(
+    _ choose: (inout NewValues<AutoExposure.Settings>) -> Void
+  ) -> SettingsChange { SettingsChange("autoexposure", of: AutoExposure.Settings.self, choose) }
 }
 
 /// A wait for the end of a loop's work.
@@ -100,40 +99,38 @@ extension CaptureDevice {
 
 extension SessionRun {
   /// Throws if a loop cannot have a setting. Changes nothing.
-  func check(_ loops: [LoopSetting]) throws(CaptureError) {
+  func check(_ loops: [SettingsChange]) throws(CaptureError) {
     guard let engine else { return }
     do throws(RunError) {
-      for loop in loops { try engine.check(loop.stage, loop.values) }
+      for loop in loops { try engine.check(loop) }
     } catch {
       throw CaptureError(error, .valueOutOfRange)
     }
   }
 
   /// Sets loops, which were checked. They also hold for later runs of the camera.
-  func set(_ loops: [LoopSetting]) throws(CaptureError) {
+  func set(_ loops: [SettingsChange]) throws(CaptureError) {
     guard !loops.isEmpty, let engine else { return }
-    for setting in loops {
-      let loop = CaptureDevice.Loop(rawValue: setting.stage)
+    for change in loops {
+      let loop = CaptureDevice.Loop(rawValue: change.stage)
       if let loop { state.withLock { $0.loopChanges[loop, default: 0] += 1 } }
       do throws(RunError) {
-        try engine.set(setting.stage, setting.values)
+        try engine.set(change)
       } catch {
         if let loop { state.withLock { $0.loopChanges[loop, default: 1] -= 1 } }
         throw CaptureError(error, .busy)
       }
       device.state.withLock { device in
-        device.loops[setting.stage, default: [:]].merge(setting.values) { _, new in new }
+        device.loops[change.stage]?.add(change)
+        if device.loops[change.stage] == nil { device.loops[change.stage] = change }
       }
-      if let loop, let mode = setting.values["mode"] {
-        state.withLock { $0.loopModes[loop] = mode }
-      }
+      if change.names.contains("mode") { state.withLock { $0.noteMode(change.settings) } }
     }
   }
 
   /// `nil` where the chain has no such loop.
-  func mode(of loop: CaptureDevice.Loop) -> String? {
-    state.withLock { $0.loopModes[loop] }
-  }
+  var exposureMode: AutoExposure.Mode? { state.withLock(\.exposureMode) }
+  var focusMode: AutoFocus.Mode? { state.withLock(\.focusMode) }
 
   /// Frames that a loop may take to begin with what was set. Larger: `settle` takes longer.
   private static let beginning: UInt64 = 2
@@ -174,6 +171,14 @@ extension SessionRun {
           ? .success(mark)
           : .failure(CaptureError(.failed, "the picture does not answer to what is set")))
     }
+  }
+}
+
+extension SessionRun.State {
+  /// Notes the mode of a loop that has these settings.
+  mutating func noteMode(_ settings: any KindSettings) {
+    if let exposure = settings as? AutoExposure.Settings { exposureMode = exposure.mode }
+    if let focus = settings as? AutoFocus.Settings { focusMode = focus.mode }
   }
 }
 

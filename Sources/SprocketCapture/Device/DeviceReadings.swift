@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketStages
 
 // What a camera is set to, and between which bounds. A value is `nil` where the camera does not tell it: few
 // drivers tell all before a session runs.
@@ -50,13 +51,12 @@ extension CaptureDevice {
   /// What decides over the exposure: the session's loop, without its point, or the camera.
   public var exposureMode: ExposureMode? {
     let controls = controls
-    if let loop = loopMode(.exposure) {
-      switch loop {
-      case "continuous": return .continuous()
-      case "auto": return .autoOnce()
-      case "custom": return .custom(duration: exposureDuration, gain: gain)
-      default: return .locked
-      }
+    switch state.withLock(\.run)?.exposureMode {
+    case .continuous: return .continuous()
+    case .auto: return .autoOnce()
+    case .custom: return .custom(duration: exposureDuration, gain: gain)
+    case .locked: return .locked
+    case nil: break
     }
     guard controls.exposure != nil || controls.autoExposure != nil else { return nil }
     if let auto = controls.autoExposure {
@@ -74,10 +74,10 @@ extension CaptureDevice {
   /// What decides over the focus: the session's loop, without its point, or the camera.
   public var focusMode: FocusMode? {
     let controls = controls
-    switch loopMode(.focus) {
-    case "continuous"?: return .continuous()
-    case "auto"?: return .autoOnce()
-    case .some: return .locked(lensPosition: lensPosition)
+    switch state.withLock(\.run)?.focusMode {
+    case .continuous: return .continuous()
+    case .auto: return .autoOnce()
+    case .locked, .custom: return .locked(lensPosition: lensPosition)
     case nil: break
     }
     guard controls.lens != nil || controls.autoFocus != nil else { return nil }
@@ -86,8 +86,6 @@ extension CaptureDevice {
     }
     return .locked(lensPosition: lensPosition)
   }
-
-  private func loopMode(_ loop: Loop) -> String? { state.withLock(\.run)?.mode(of: loop) }
 
   // MARK: The rest
 

@@ -62,7 +62,7 @@ extension SessionRun {
   func plan(
     _ bracket: [BracketStep]
   ) throws(CaptureError) -> (steps: [DeviceControls.Values], before: DeviceControls.Values) {
-    if let mode = mode(of: .exposure), ["continuous", "auto"].contains(mode) {
+    if exposureMode == .continuous || exposureMode == .auto {
       throw CaptureError(
         .busy,
         "the session's loop autoexposure sets the exposure; lock it for a bracket by setExposure(.locked)"

@@ -26,8 +26,8 @@ extension VideoLink {
   /// How the pictures of the running session are steadied: never `.auto`. Pictures that are too small to be
   /// steadied are left alone: `.off`.
   public var activeStabilization: StabilizationMode {
-    guard let run = core.run, let word = run.stabilization,
-      let mode = Stabilizer.Mode(rawValue: word), let description = run.engine?.description
+    guard let run = core.run, let mode = run.stabilization,
+      let description = run.engine?.description
     else { return .off }
     switch Stabilizer.active(mode, description.format, isLive: description.isLive) {
     case .off: return .off

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketStages
 
 /// The microphone of a run.
 struct SessionSound: Sendable {
@@ -30,9 +31,10 @@ final class SessionRun: Sendable {
     var sources = 0
     /// Names of the plug-ins in the chain.
     var stages: Set<String> = []
-    var stabilization: String?
-    /// The mode of each of the chain's loops.
-    var loopModes: [CaptureDevice.Loop: String] = [:]
+    var stabilization: Stabilizer.Mode?
+    /// The modes of the chain's loops.
+    var exposureMode: AutoExposure.Mode?
+    var focusMode: AutoFocus.Mode?
     /// Changes of a loop that no frame has yet, and the first frame that has the latest one.
     var loopChanges: [CaptureDevice.Loop: Int] = [:]
     var loopStarts: [CaptureDevice.Loop: UInt64] = [:]
@@ -82,13 +84,10 @@ final class SessionRun: Sendable {
   func setStages(_ stages: [StageChoice]) {
     state.withLock { state in
       state.stages = Set(stages.map(\.plugin.name))
-      state.stabilization = stages.first { $0.plugin.name == "stabilize" }
-        .flatMap { $0.settings.text(of: "mode") }
-      (state.loopModes, state.loopChanges, state.loopStarts) = ([:], [:], [:])
-      for stage in stages {
-        guard let loop = CaptureDevice.Loop(rawValue: stage.plugin.name) else { continue }
-        state.loopModes[loop] = stage.settings.text(of: "mode")
-      }
+      state.stabilization = stages.lazy.compactMap { $0[Stabilizer.Settings.self] }.first?.mode
+      (state.exposureMode, state.focusMode) = (nil, nil)
+      (state.loopChanges, state.loopStarts) = ([:], [:])
+      for stage in stages { state.noteMode(stage.settings) }
     }
   }
 
@@ -99,7 +98,7 @@ final class SessionRun: Sendable {
   var sound: SessionSound? { state.withLock(\.sound) }
 
   /// The mode of the stage `stabilize`, as it was configured; `nil` where the chain has none.
-  var stabilization: String? { state.withLock(\.stabilization) }
+  var stabilization: Stabilizer.Mode? { state.withLock(\.stabilization) }
 
   // MARK: Frames
 

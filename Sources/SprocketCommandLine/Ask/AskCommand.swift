@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Sprocket
 internal import SprocketPipelines
 
@@ -13,7 +12,8 @@ struct AskCommand: ParsableCommand {
       recording's number; without it, the latest is meant. ID is from the answer to a request that \
       waits for its frame. Events are printed until the run ends.
       Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \
-      the whole chain, empty for none; attach and detach, once for each sink.
+      the whole chain, empty for none; attach and detach, once for each sink; or pipeline, a file that \
+      describes all that the run is to be.
       """)
 
   @Argument(help: "The run's socket.", completion: .file())
@@ -48,31 +48,14 @@ struct AskCommand: ParsableCommand {
   /// take long to open. Larger: a run that hangs is reported later.
   private static let changePatience = Duration.seconds(120)
 
-  /// A request in JSON (`RequestAnswerer`).
-  private struct Line: Encodable {
-    let request: String
-    var path, name, value, stage: String?
-    var recording, frames, id: UInt64?
-    var settings, controls: [String: String]?
-    var source, format, size: String?
-    var rate: Double?
-    var sourceSettings: [String: String]?
-    var stages, attach, detach: [String]?
-
-    enum CodingKeys: String, CodingKey {
-      case request, path, name, value, stage, recording, frames, id, settings, controls
-      case source, format, size, rate, stages, attach, detach
-      case sourceSettings = "source_settings"
-    }
-  }
-
+  /// A request in JSON (`RequestReader`).
   private func line(_ kinds: Kinds) throws(RunError) -> String {
-    var line = Line(request: request)
+    var line = [Tree.Entry("request", Tree(request, isQuoted: true))]
     if request == "reconfigure" {
-      try addChange(to: &line, kinds)
+      line += try change(kinds)
     } else if request == "control" {
       guard !arguments.isEmpty else { throw missing("NAME=VALUE") }
-      line.controls = try keyValues(arguments, option: "control")
+      line.append(Tree.Entry("controls", Tree(try keyValues(arguments, option: "control"))))
     } else {
       if request == "set" {
         guard let argument else { throw missing("STAGE:KEY=VALUE,...") }
@@ -89,12 +72,9 @@ struct AskCommand: ParsableCommand {
         throw RunError(
           .usage, "`\(request)` takes one argument at most; leave \(arguments[1]) out")
       }
-      try addArgument(to: &line)
+      if let argument { line += try values(argument) }
     }
-    guard let text = try? JSONEncoder().encode(line) else {
-      throw RunError(.usage, "the request cannot be put into JSON; write it in UTF-8")
-    }
-    return String(decoding: text, as: UTF8.self) + "\n"
+    return Tree(.map(line)).jsonLine + "\n"
   }
 
   private func missing(_ arguments: String) -> RunError {
@@ -104,7 +84,13 @@ struct AskCommand: ParsableCommand {
   }
 
   /// What is to change, as `KEY=VALUE` each. Relative paths are those of this process.
-  private func addChange(to line: inout Line, _ kinds: Kinds) throws(RunError) {
+  private func change(_ kinds: Kinds) throws(RunError) -> [Tree.Entry] {
+    var values: [String: Tree] = [:]
+    func add(_ value: String?, to list: String) {
+      guard case .list(let items) = (values[list] ?? Tree(.list([]))).content else { return }
+      values[list] = Tree(.list(items + (value.map { [Tree($0, isQuoted: true)] } ?? [])))
+    }
+    var settings: [String: String] = [:]
     for text in arguments {
       guard let equals = text.firstIndex(of: "=") else {
         throw RunError(.usage, "write \(text) as KEY=VALUE")
@@ -114,30 +100,28 @@ struct AskCommand: ParsableCommand {
       case "source":
         let name = value.prefix { $0 != ":" }
         let path = value.dropFirst(name.count + 1)
-        line.source =
+        let whole =
           ["file", "replay"].contains(name) ? "\(name):\(absolutePath(String(path)))" : value
+        values["source"] = Tree(whole, isQuoted: true)
       case "source-set":
-        let pair = try keyValues([value], option: "source-set")
-        line.sourceSettings = (line.sourceSettings ?? [:]).merging(pair) { $1 }
-      case "format": line.format = value
-      case "size": line.size = value
-      case "rate":
-        guard let rate = Double(value) else {
-          throw RunError(.usage, "\(value) is not a rate; give frames/s")
-        }
-        line.rate = rate
-      case "stage":
-        line.stages = (line.stages ?? []) + (value.isEmpty ? [] : [value])
-      case "attach":
-        line.attach = (line.attach ?? []) + [try absolute(sink: value, kinds)]
-      case "detach": line.detach = (line.detach ?? []) + [value]
+        settings.merge(try keyValues([value], option: "source-set")) { $1 }
+        values["source_settings"] = Tree(settings)
+      case "format", "size": values[String(text[..<equals])] = Tree(value, isQuoted: true)
+      case "rate": values["rate"] = Tree(value, isQuoted: true)
+      case "stage": add(value.isEmpty ? nil : value, to: "stages")
+      case "attach": add(try absolute(sink: value, kinds), to: "attach")
+      case "detach": add(value, to: "detach")
+      case "pipeline": values["pipeline"] = Tree(try DescriptionFile(path: value).run(kinds))
       case let key:
-        let known = ["source", "source-set", "format", "size", "rate", "stage", "attach", "detach"]
+        let known = [
+          "source", "source-set", "format", "size", "rate", "stage", "attach", "detach", "pipeline",
+        ]
         throw RunError(
           .usage, "`reconfigure` has no `\(key)`; " + knownNames(known, near: String(key), "it has")
         )
       }
     }
+    return values.sorted { $0.key < $1.key }.map { Tree.Entry($0.key, $0.value) }
   }
 
   /// The text of a sink, with an absolute path if it writes a file.
@@ -154,26 +138,38 @@ struct AskCommand: ParsableCommand {
     return "\(kind.name):" + ([path] + others).joined(separator: ",")
   }
 
-  private func addArgument(to line: inout Line) throws(RunError) {
-    switch (request, argument) {
-    case (_, nil): break
-    case ("record", let path?), ("next", let path?): line.path = absolutePath(path)
-    case ("stop", let text?): line.recording = try number(text, "a recording's number")
-    case ("cancel", let text?): line.id = try number(text, "a request's id")
-    case ("photo", let text?): line.frames = try number(text, "a number of frames")
-    case ("set", let text?):
+  /// What an argument stands for.
+  private func values(_ text: String) throws(RunError) -> [Tree.Entry] {
+    switch request {
+    case "record", "next": return [Tree.Entry("path", Tree(absolutePath(text), isQuoted: true))]
+    case "stop": return [try number("recording", text, "a recording's number")]
+    case "cancel": return [try number("id", text, "a request's id")]
+    case "photo": return [try number("frames", text, "a number of frames")]
+    case "set":
       guard let colon = text.firstIndex(of: ":") else {
         throw RunError(.usage, "write \(text) as STAGE:KEY=VALUE,...")
       }
-      line.stage = String(text[..<colon])
       let pairs = text[text.index(after: colon)...].split(separator: ",").map(String.init)
-      line.settings = try keyValues(pairs, option: "set")
-    case (_, let text?): throw RunError(.usage, "`\(request)` takes nothing; leave \(text) out")
+      return [
+        Tree.Entry("stage", Tree(String(text[..<colon]), isQuoted: true)),
+        Tree.Entry("settings", Tree(try keyValues(pairs, option: "set"))),
+      ]
+    default: throw RunError(.usage, "`\(request)` takes nothing; leave \(text) out")
     }
   }
 
-  private func number(_ text: String, _ what: String) throws(RunError) -> UInt64 {
+  private func number(
+    _ key: String, _ text: String, _ what: String
+  ) throws(RunError) -> Tree.Entry {
     guard let number = UInt64(text) else { throw RunError(.usage, "\(text) is not \(what)") }
-    return number
+    return Tree.Entry(key, Tree("\(number)", isQuoted: false))
+  }
+}
+
+extension Tree {
+  /// Texts by their names.
+  fileprivate init(_ texts: [String: String]) {
+    let sorted = texts.sorted { $0.key < $1.key }
+    self.init(.map(sorted.map { Entry($0.key, Tree($0.value, isQuoted: true)) }))
   }
 }

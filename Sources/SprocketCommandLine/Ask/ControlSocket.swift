@@ -192,7 +192,7 @@ final class ControlSocket: Sendable {
           working += 1
           client.work = try BackgroundWork("change", make)
         } catch {
-          client.output += Array(answerer.refusal(error.told).utf8)
+          client.output += Array(answerer.refusal(error).utf8)
         }
       }
     }

@@ -8,12 +8,13 @@ struct RequestAnswerer: Sendable {
   static let version = 1
 
   private let desk: RequestDesk
+  private let reader: RequestReader
   /// Path of the socket by which requests come; `nil` for those of a script.
   private let socket: String?
 
   init(_ desk: RequestDesk, socket: String? = nil) {
-    self.desk = desk
-    self.socket = socket
+    (self.desk, self.socket) = (desk, socket)
+    reader = RequestReader(parts: desk.parts)
   }
 
   fileprivate struct Answer: Encodable {
@@ -46,53 +47,54 @@ struct RequestAnswerer: Sendable {
 
   func outcome(_ line: [UInt8], of client: RequestHolder) -> Outcome {
     do throws(RunError) {
-      let request = try parse(line)
-      if request.isSlow { return .work { answerText(request, client) } }
-      return request.request == "events"
-        ? .events(answerText(request, client)) : .answer(answerText(request, client))
+      let asked = try reader.read(line)
+      if asked.request.isSlow { return .work { answerText(asked, client) } }
+      return asked.request == .events
+        ? .events(answerText(asked, client)) : .answer(answerText(asked, client))
     } catch {
-      return .answer(refusal(error.told))
+      return .answer(refusal(error))
     }
   }
 
-  private func answerText(_ request: Request, _ client: RequestHolder) -> String {
+  private func answerText(_ asked: RequestReader.Asked, _ client: RequestHolder) -> String {
     do throws(RunError) {
-      return text(try answer(request, client))
+      return text(try answer(asked, client))
     } catch {
-      return refusal(error.told)
+      return refusal(error)
     }
   }
 
   /// Reads and checks a request of a script, before the run.
-  func parseAhead(_ line: [UInt8]) throws(RunError) -> (request: Request, moment: Moment) {
-    let request = try parse(line)
+  func readAhead(_ line: [UInt8]) throws(RunError) -> RequestReader.Asked {
+    let asked = try reader.read(line)
     let known = "record, photo, stop, next and set"
-    guard Request.known[request.request]?.contains("at_frame") == true else {
+    guard asked.mayWait else {
       throw RunError(
         .usage,
-        "a script cannot have `\(request.request)`; it has \(known), each with at_frame or at_s")
+        "a script cannot have `\(asked.name)`; it has \(known), each with at_frame or at_s")
     }
-    let moment = try request.moment
-    guard moment != .now else {
+    guard asked.moment != .now else {
       throw RunError(
         .usage,
-        "`\(request.request)` has no moment; a script has \(known), each with at_frame or at_s")
+        "`\(asked.name)` has no moment; a script has \(known), each with at_frame or at_s")
     }
-    if let path = request.path { try FileIdentity.refuseDescriptor(path, request.request) }
-    switch request.request {
-    case "set":
-      let (stage, values) = try request.stageSettings
-      try desk.engine.check(stage, values)
-    case "photo": try desk.check(photo: true, frames: request.frames)
-    case "record": try desk.check(photo: false, sink: request.sink, frames: request.frames)
+    switch asked.request {
+    case .set(let change): try desk.engine.check(change)
+    case .photo(let frames): try desk.check(photo: true, frames: frames)
+    case .record(let sink, _, let frames): try desk.check(photo: false, sink: sink, frames: frames)
     default: break
     }
-    return (request, moment)
+    return asked
   }
 
   /// Makes a request. Returns its number while it waits for its frame.
-  func ask(_ request: Request, by holder: RequestHolder) throws(RunError) -> RequestID? {
-    try answer(request, holder).id.map { RequestID($0) }
+  func ask(_ asked: RequestReader.Asked, by holder: RequestHolder) throws(RunError) -> RequestID? {
+    try answer(asked, holder).id.map { RequestID($0) }
+  }
+
+  /// The answer to a request that is refused, with the path of the value at fault.
+  func refusal(_ error: RunError) -> String {
+    refusal(DescriptionError(mark: nil, error: error).description)
   }
 
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
@@ -128,56 +130,18 @@ struct RequestAnswerer: Sendable {
   func end() -> String { text(Answer(ok: nil, event: "end")) }
 
   private func answer(
-    _ request: Request, _ client: RequestHolder
+    _ asked: RequestReader.Asked, _ client: RequestHolder
   ) throws(RunError) -> Answer {
-    let id = request.recording.map { RecordingID($0) }
-    let time = AskedTime(moment: try request.moment, holder: client)
-    if let path = request.path { try FileIdentity.refuseDescriptor(path, request.request) }
-    switch request.request {
-    case "record":
-      return Answer(
-        asked: try desk.record(
-          path: request.path, frames: request.frames, sink: request.sink, time), time)
-    case "photo":
-      return Answer(asked: try desk.photo(frames: request.frames ?? 1, time), time)
-    case "next": return Answer(asked: try desk.next(id, path: request.path, time), time)
-    case "stop": return Answer(asked: try desk.stop(id, time), time)
-    case "cancel":
-      guard let id = request.id else {
-        throw RunError(.usage, "`cancel` has the `id` from the answer to the request")
-      }
-      try desk.engine.withdraw(RequestID(id), of: client)
-      return Answer()
-    case "control":
-      var wishes = request.controls?.mapValues(\.text) ?? [:]
-      if let name = request.name, let value = request.value {
-        guard wishes[name] == nil else {
-          throw RunError(
-            .usage, "`control` gives \(name) twice, in name and in controls; give it once")
-        }
-        wishes[name] = value.text
-      }
-      guard !wishes.isEmpty, (request.name == nil) == (request.value == nil) else {
-        throw RunError(.usage, "`control` has a name and a value, or controls")
-      }
-      let sorted = wishes.sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value) }
-      let made = try desk.control(sorted)
-      return Answer(note: made.note, controls: made.values.isEmpty ? nil : made.values)
-    case "set":
-      let (stage, values) = try request.stageSettings
-      let id = try desk.engine.set(stage, values, at: time.moment, by: client)
-      return Answer(id: time.moment == .now ? nil : id.number)
-    case "reconfigure":
-      try desk.reconfigure(request.change)
-      return Answer()
-    case "status": return Answer(status: StatusDocument(desk.engine, socket: socket))
-    case "recordings":
-      return Answer(recordings: desk.engine.recordingRecords.map { RecordingDocument($0) })
-    case "quit":
-      desk.engine.stop()
-      return Answer()
-    default: return Answer()
+    let made = try desk.make(asked.request, AskedTime(moment: asked.moment, holder: client))
+    var answer = Answer(
+      note: made.note, recording: made.recording?.number,
+      id: asked.moment == .now ? nil : made.id?.number,
+      controls: made.controls.isEmpty ? nil : made.controls)
+    if asked.request == .status { answer.status = StatusDocument(desk.engine, socket: socket) }
+    if asked.request == .recordings {
+      answer.recordings = desk.engine.recordingRecords.map { RecordingDocument($0) }
     }
+    return answer
   }
 
   private func text(_ answer: Answer) -> String {
@@ -185,12 +149,5 @@ struct RequestAnswerer: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let data = (try? encoder.encode(answer)) ?? Data("{\"ok\":false}".utf8)
     return String(decoding: data, as: UTF8.self) + "\n"
-  }
-}
-
-extension RequestAnswerer.Answer {
-  fileprivate init(asked: AskedRequests, _ time: AskedTime) {
-    self.init(
-      recording: asked.recordings.first?.number, id: time.moment == .now ? nil : asked.id.number)
   }
 }

@@ -4,7 +4,7 @@ internal import SprocketPipelines
 /// Makes requests to the engine for keys, signals, the control socket, scripts and conditions.
 final class RequestDesk: Sendable {
   let engine: Engine
-  private let parts: RunParts
+  let parts: RunParts
   /// What sinks of movies and of stills are called, of those that the run began with.
   private let movies, stills: [String]
   /// The recording that was asked for last: requests that name none are about it.
@@ -54,47 +54,50 @@ final class RequestDesk: Sendable {
       .usage, "this run records no movies; start it with --movie PATH and --on-demand")
   }
 
-  /// Photographs frames.
-  func photo(frames: UInt64 = 1, _ time: AskedTime = AskedTime()) throws(RunError) -> AskedRequests
-  {
-    try engine.ask([.record(sink: try photoSink, frames: frames)], time)
+  /// What was made of a request.
+  struct Made {
+    var recording: RecordingID?
+    /// Its number for `cancel`.
+    var id: RequestID?
+    /// What the source made of its controls.
+    var controls: [String: Double] = [:]
+    /// What a person should know.
+    var note: String?
   }
 
-  /// Starts a recording.
-  func record(
-    path: String? = nil, frames: UInt64? = nil, sink: String? = nil,
-    _ time: AskedTime = AskedTime()
-  ) throws(RunError) -> AskedRequests {
-    let asked = try engine.ask(
-      [.record(sink: try movieSink(sink), path: path, frames: frames)], time)
-    latest.withLock { $0 = asked.recordings.first }
-    return asked
+  /// Makes a request. Those that only ask what there is are answered by whoever took them.
+  @discardableResult
+  func make(_ request: RunRequest, _ time: AskedTime = AskedTime()) throws(RunError) -> Made {
+    switch request {
+    case .record(let sink, let path, let frames):
+      let made = try ask(.record(sink: try movieSink(sink), path: path, frames: frames), time)
+      latest.withLock { $0 = made.recording }
+      return made
+    case .photo(let frames): return try ask(.record(sink: try photoSink, frames: frames), time)
+    case .next(let id, let path): return try ask(.next(try known(id), path: path), time)
+    case .stop(let id): return try ask(.stop(try known(id)), time)
+    case .set(let change):
+      return Made(id: try engine.set(change, at: time.moment, by: time.holder))
+    case .control(let wishes): return try control(wishes)
+    case .reconfigure(let wish):
+      try parts.change(engine, wish, by: time.holder)
+      return Made()
+    case .cancel(let id): try engine.withdraw(id, of: time.holder)
+    case .quit: engine.stop()
+    case .status, .recordings, .events: break
+    }
+    return Made()
   }
 
-  /// Continues a recording in its next file.
-  func next(
-    _ id: RecordingID? = nil, path: String? = nil, _ time: AskedTime = AskedTime()
-  ) throws(RunError) -> AskedRequests {
-    try engine.ask([.next(try known(id), path: path)], time)
+  private func ask(_ request: Request, _ time: AskedTime) throws(RunError) -> Made {
+    let asked = try engine.ask([request], at: time.moment, by: time.holder)
+    return Made(recording: asked.recordings.first, id: asked.id)
   }
 
-  /// Ends a recording.
-  func stop(
-    _ id: RecordingID? = nil, _ time: AskedTime = AskedTime()
-  ) throws(RunError) -> AskedRequests {
-    try engine.ask([.stop(try known(id))], time)
-  }
-
-  /// Changes source, stages and sinks. Waits until the change holds.
-  func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
-
-  /// Writes controls of the source as one batch, and those of microphones. Returns what the source made of
-  /// its own, and what a person should know. Throws if one is refused: then none was changed.
-  func control(
-    _ values: [(name: String, text: String)]
-  ) throws(RunError) -> (values: [String: Double], note: String?) {
-    let (written, note) = try engine.write(controls: values)
-    guard let written else { return ([:], note) }
+  /// Throws if one is refused: then none was changed.
+  private func control(_ wishes: [ControlWish]) throws(RunError) -> Made {
+    let (written, note) = try engine.write(controls: wishes)
+    guard let written else { return Made(note: note) }
     let isAnswered: Bool
     do throws(RunError) {
       isAnswered = try written.isAnswered(within: Self.patience)
@@ -105,10 +108,11 @@ final class RequestDesk: Sendable {
       let pending =
         "the source has not answered yet; the reports will say what it made of it"
         + (written.others.isEmpty ? "" : ", and the microphones keep their new values")
-      return ([:], [note, pending].compactMap(\.self).joined(separator: "; "))
+      return Made(note: [note, pending].compactMap(\.self).joined(separator: "; "))
     }
     let notes = [note, written.note].compactMap(\.self)
-    return (written.values, notes.isEmpty ? nil : notes.joined(separator: "; "))
+    return Made(
+      controls: written.values, note: notes.isEmpty ? nil : notes.joined(separator: "; "))
   }
 
   /// Longest wait for a source's answer to control writes, 1 s. A larger value waits for slower sources, and
@@ -127,14 +131,6 @@ final class RequestDesk: Sendable {
 struct AskedTime {
   var moment = Moment.now
   var holder = RequestHolder.program
-}
-
-extension Engine {
-  fileprivate func ask(
-    _ requests: [Request], _ time: AskedTime
-  ) throws(RunError) -> AskedRequests {
-    try ask(requests, at: time.moment, by: time.holder)
-  }
 }
 
 /// Former values of controls of microphones that were set.
@@ -215,21 +211,22 @@ extension Engine {
   /// and then those of the source as one batch. Returns those of the source, and what the user should know of
   /// the others.
   func write(
-    controls values: [(name: String, text: String)]
+    controls given: [ControlWish]
   ) throws(RunError) -> (written: WrittenControls?, note: String?) {
     let port = description.controls
     var wishes: [ControlValue] = []
-    var others: [(name: String, text: String)] = []
-    for (name, text) in values {
-      guard let port, let index = port.control(name) else {
-        try checkMicrophones(have: name)
-        others.append((name, text))
+    var others: [ControlWish] = []
+    for wish in given {
+      guard let port, let index = port.control(wish.name) else {
+        try checkMicrophones(have: wish.name)
+        others.append(wish)
         continue
       }
       let control = port.controls[Int(index)]
-      guard let value = control.value(text) else {
+      guard let value = control.value(wish.value) else {
         throw RunError(
-          .usage, "\(name)=\(text) is not allowed: \(control.advice(insteadOf: text))")
+          .usage,
+          "\(wish.name)=\(wish.value) is not allowed: \(control.advice(insteadOf: wish.value))")
       }
       wishes.append(ControlValue(index, value))
     }
@@ -249,16 +246,17 @@ extension Engine {
 
   /// Sets all of these controls of microphones, or none of them.
   private func set(
-    _ values: [(name: String, text: String)]
+    _ wishes: [ControlWish]
   ) throws(RunError) -> (notes: [String], changed: ChangedMicrophones) {
     var notes: [String] = []
     var changed = ChangedMicrophones()
-    for (name, text) in values {
-      for microphone in microphones where microphone.controls.contains(where: { $0.name == name }) {
+    for wish in wishes {
+      for microphone in microphones
+      where microphone.controls.contains(where: { $0.name == wish.name }) {
         // The restorer is stored first: a control may change although the device answers with an error.
-        changed.former.append((name, microphone.restorer(of: name)))
+        changed.former.append((wish.name, microphone.restorer(of: wish.name)))
         do throws(RunError) {
-          if let note = try microphone.set(name, to: text) { notes.append(note) }
+          if let note = try microphone.set(wish.name, to: wish.value) { notes.append(note) }
         } catch {
           throw changed.putBack(because: error)
         }

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `--script`: a file of requests, each with the frame or time from which it holds. One JSON object per line,
 /// as on the control socket (docs/on-demand.md). Empty lines and lines that begin with `#` are ignored.
@@ -9,8 +10,8 @@ final class RequestScript: Sendable {
   private struct Line {
     /// Line number in the file, from 1.
     let number: Int
-    let request: RequestAnswerer.Request
-    let moment: Moment
+    let asked: RequestReader.Asked
+    var moment: Moment { asked.moment }
   }
 
   private let path: String
@@ -121,8 +122,7 @@ final class RequestScript: Sendable {
         continue
       }
       do throws(RunError) {
-        let (request, moment) = try answerer.parseAhead(Array(text))
-        lines.append(Line(number: index + 1, request: request, moment: moment))
+        lines.append(Line(number: index + 1, asked: try answerer.readAhead(Array(text))))
       } catch {
         throw named(error, path, index + 1)
       }
@@ -152,7 +152,7 @@ final class RequestScript: Sendable {
     _ line: Line, _ path: String, _ answerer: RequestAnswerer
   ) throws(RunError) -> RequestID? {
     do throws(RunError) {
-      return try answerer.ask(line.request, by: holder)
+      return try answerer.ask(line.asked, by: holder)
     } catch {
       throw named(error, path, line.number)
     }
@@ -167,10 +167,10 @@ final class RequestScript: Sendable {
     // Line of the latest `record`, if that was refused. A `stop` or `next` after it would change another
     // recording.
     var refusedRecord: Int?
-    while next < lines.count, waitForRoom(lines[next].request, &waitsSince) {
+    while next < lines.count, waitForRoom(lines[next].asked, &waitsSince) {
       let line = lines[next]
       do throws(RunError) {
-        if let refusedRecord, line.request.isOfLatestRecording {
+        if let refusedRecord, line.asked.request.isOfLatestRecording {
           throw Self.named(
             RunError(
               .failed, "not made, because the `record` of line \(refusedRecord) was refused"),
@@ -178,11 +178,11 @@ final class RequestScript: Sendable {
         }
         let id = try Self.ask(line, path, answerer)
         if let id { state.withLock { $0.asked[id] = next } }
-        if line.request.request == "record" { refusedRecord = nil }
+        if line.asked.name == "record" { refusedRecord = nil }
       } catch {
         guard engine.takesRequests else { break }
-        refused.add(error, like: lines[next].request.request)
-        if line.request.request == "record" { refusedRecord = line.number }
+        refused.add(error, like: lines[next].asked.name)
+        if line.asked.name == "record" { refusedRecord = line.number }
       }
       next += 1
       engine.hold(at: next < lines.count ? lines[next].moment : nil)
@@ -216,10 +216,10 @@ final class RequestScript: Sendable {
   /// Waits for a place. Also returns true without a place once the request's frame has waited for `patience`:
   /// the refusal of the request then says what is missing. Returns false if the run is over.
   private func waitForRoom(
-    _ request: RequestAnswerer.Request, _ since: inout Int64?
+    _ asked: RequestReader.Asked, _ since: inout Int64?
   ) -> Bool {
     // Stops have places of their own.
-    while request.request != "stop", !engine.hasRoom(for: Self.holder) {
+    while asked.name != "stop", !engine.hasRoom(for: Self.holder) {
       if engine.isHoldReached {
         let start = since ?? monotonicNow()
         since = start

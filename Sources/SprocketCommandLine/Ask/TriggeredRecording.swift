@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 /// `--record-when`: records while a condition on the frames' reports holds, and for `keep` after it.
 final class TriggeredRecording: Sendable {
@@ -63,12 +64,12 @@ extension TriggeredRecording.State {
       }
       // Makes no request if a user has started a recording.
       if desk.current == nil {
-        recording = try desk.record(AskedTime(moment: .frame(record.number))).recordings.first
+        recording = try desk.make(.record(), AskedTime(moment: .frame(record.number))).recording
       }
     } else if let recording, isPast(lastTrue, record, keep) {
       self.recording = nil
       // An error only means that the recording has just ended by itself.
-      do throws(RunError) { _ = try desk.stop(recording) } catch {}
+      do throws(RunError) { try desk.make(.stop(recording)) } catch {}
     }
   }
 

@@ -34,7 +34,7 @@ final class PreparedRun {
     try engine.setControls(pipeline.controls, voice)
     let desk = RequestDesk(engine, RunParts(kinds, made, of: run), pipeline)
     let movie = pipeline.askedMovie
-    if movie?.recordsAtOnce == true { _ = try desk.record() }
+    if movie?.recordsAtOnce == true { try desk.make(.record()) }
     let trigger = made.condition.map { TriggeredRecording(keep: $0.keep, voice) }
     if let trigger {
       trigger.connect(desk)
@@ -92,8 +92,8 @@ final class PreparedRun {
     guard pending.begin() else { return }
     let isAsked = makeFile { [desk, pending] () throws(RunError) in
       defer { pending.end() }
-      let id = try desk.record().recordings.first
-      if !pending.goesOn, let id { _ = try desk.stop(id) }
+      let id = try desk.make(.record()).recording
+      if !pending.goesOn, let id { try desk.make(.stop(id)) }
     }
     if !isAsked { pending.end() }
   }
@@ -102,7 +102,7 @@ final class PreparedRun {
   func stopRecording() {
     let isPending = pending.stop()
     guard let current = desk.current else { return }
-    do throws(RunError) { _ = try desk.stop(current) } catch {
+    do throws(RunError) { try desk.make(.stop(current)) } catch {
       if !isPending { voice.tell(refusal: error) }
     }
   }
@@ -161,8 +161,7 @@ extension Engine {
   /// Writes the controls of a run's start, in their order.
   fileprivate func setControls(_ controls: [ControlWish], _ voice: Voice) throws(RunError) {
     do throws(RunError) {
-      let wishes = controls.map { (name: $0.name, text: $0.value) }
-      if let note = try write(controls: wishes).note { voice.tell(notice: note) }
+      if let note = try write(controls: controls).note { voice.tell(notice: note) }
     } catch {
       throw RunError(
         error.code, error.description, error.settings + [SettingPath("source", "control")])

@@ -150,11 +150,6 @@ public struct Choice<Kind: NamedKind>: Sendable, Equatable {
     set { if let newValue, plugin.settingsType == type { settings = newValue } }
   }
 
-  /// Returns the same with other values of some settings.
-  public func with(_ texts: [String: String]) throws(RunError) -> Self {
-    Self(plugin, settings: try plugin.settings(texts, from: settings))
-  }
-
   public static func == (one: Self, other: Self) -> Bool {
     one.plugin.name == other.plugin.name && one.settings.isEqual(to: other.settings)
   }

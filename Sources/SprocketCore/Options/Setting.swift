@@ -22,6 +22,10 @@ public struct Setting<Owner>: Sendable {
   public let places: [String]
   let parseText: @Sendable (String) throws(SettingError) -> @Sendable (inout Owner) -> Void
   let readText: @Sendable (Owner) -> String
+  /// Copies the value from one owner to another.
+  let copy: @Sendable (Owner, inout Owner) -> Void
+  /// Whether it is the setting of a property.
+  let isAt: @Sendable (PartialKeyPath<Owner>) -> Bool
   private let readName: @Sendable (Owner) -> (any FileName)?
   let changeName: @Sendable (inout Owner, (inout any FileName) -> Void) -> Void
 
@@ -113,6 +117,8 @@ public struct Setting<Owner>: Sendable {
       return { owner in owner[keyPath: path] = value }
     }
     readText = { $0[keyPath: path].settingText }
+    copy = { other, owner in owner[keyPath: path] = other[keyPath: path] }
+    isAt = { $0 == path }
   }
 
   /// The same setting of a type that has an `Owner` as a part.
@@ -126,7 +132,7 @@ public struct Setting<Owner>: Sendable {
     (forms, range) = (part.forms, part.range)
     (text, isLive) = (part.text, part.isLive)
     (use, places) = (part.use, part.places)
-    let (parse, read) = (part.parseText, part.readText)
+    let (parse, read, copyPart) = (part.parseText, part.readText, part.copy)
     let (readPart, changePart) = (part.readName, part.changeName)
     readName = { readPart($0[keyPath: path]) }
     changeName = { owner, change in changePart(&owner[keyPath: path], change) }
@@ -135,6 +141,8 @@ public struct Setting<Owner>: Sendable {
       return { owner in store(&owner[keyPath: path]) }
     }
     readText = { read($0[keyPath: path]) }
+    copy = { other, owner in copyPart(other[keyPath: path], &owner[keyPath: path]) }
+    isAt = { _ in false }
   }
 
   /// What was most likely meant by a text that is not allowed.

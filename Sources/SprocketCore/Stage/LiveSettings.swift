@@ -5,7 +5,7 @@ extension Stage {
   }
 }
 
-/// New values of a plug-in's live settings, as texts.
+/// New values of a plug-in's live settings, as files and news tell of them.
 public struct ChangedSettings: Sendable, Hashable {
   /// The plug-in's name.
   public var stage: String
@@ -15,6 +15,10 @@ public struct ChangedSettings: Sendable, Hashable {
   public init(stage: String, values: [String: String]) {
     self.stage = stage
     self.values = values
+  }
+
+  package init(_ change: SettingsChange) {
+    (stage, values) = (change.stage, change.texts)
   }
 }
 

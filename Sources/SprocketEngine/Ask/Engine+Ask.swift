@@ -100,26 +100,24 @@ extension Engine {
     }
   }
 
-  /// Changes live settings of a stage while the run goes on, all from the same frame on. Other settings of
-  /// the stage stay as they are. `stages` of the command line, and `Setting.live`, tell which are live.
+  /// Changes live settings of a stage while the run goes on, all from the same frame on. `stages` of the
+  /// command line, and `Setting.live`, tell which are live.
   ///
   /// Throws if the chain has no such stage, if a setting is unknown or not live, if a value is not allowed,
   /// if 256 requests wait, and if the run is over. May be called from any thread; waits for no frame. Costs
   /// some allocations at the change, and none per frame.
   ///
-  ///     try engine.set("meter", ["mode": "spot", "point": "0.3/0.4"])
-  public func set(
-    _ stage: String, _ values: [String: String], at moment: Moment = .now
-  ) throws(RunError) {
-    _ = try set(stage, values, at: moment, by: .program)
+  ///     try engine.set(SettingsChange("meter", of: ExposureMeter.Settings.self) { $0.mode = .spot })
+  public func set(_ change: SettingsChange, at moment: Moment = .now) throws(RunError) {
+    _ = try set(change, at: moment, by: .program)
   }
 
   /// Changes live settings for a client. The number of its waiting requests is limited
   /// (`RequestHolder.client`). Returns a number for `withdraw`.
   public func set(
-    _ stage: String, _ values: [String: String], at moment: Moment, by holder: RequestHolder
+    _ change: SettingsChange, at moment: Moment, by holder: RequestHolder
   ) throws(RunError) -> RequestID {
-    let request = try shared.settings.add(ChangedSettings(stage: stage, values: values))
+    let request = try shared.settings.add(change)
     do throws(RunError) {
       return try recordings.add(request, at: moment, by: holder)
     } catch {
@@ -128,10 +126,19 @@ extension Engine {
     }
   }
 
+  /// The chain that runs, with the settings that hold now. May be called from any thread.
+  public var chain: [StageChoice] {
+    current.choices.map { choice in
+      StageChoice(
+        choice.plugin, settings: shared.settings.settings(of: choice.plugin.name) ?? choice.settings
+      )
+    }
+  }
+
   /// Checks the names and values of a change of live settings, and throws the error that `set` would throw
   /// for them. Changes nothing.
-  public func check(_ stage: String, _ values: [String: String]) throws(RunError) {
-    try shared.settings.check(ChangedSettings(stage: stage, values: values))
+  public func check(_ change: SettingsChange) throws(RunError) {
+    try shared.settings.check(change)
   }
 
   /// Throws the error that `ask` would throw for a recording because of its sink or its number of frames.

@@ -6,31 +6,23 @@ internal import Synchronization
 final class SettingRequest: Sendable {
   /// The ticket of its event.
   let id: UInt64
-  let changed: ChangedSettings
-  /// Sets the values in the settings of the plug-in's stages.
-  let change: SettingChange
-  /// Number of the chain that `change` is for.
+  let change: SettingsChange
+  /// Number of the chain that the request fits.
   let chain: Int
+  /// Indices of the plug-in's stages in that chain.
+  let stages: [Int]
+  /// Their settings when it was asked. They count where no request holds yet: then they are those of the
+  /// run's start.
+  let start: any KindSettings
   /// Set by the source's thread.
   let isStamped = Atomic<Bool>(false)
 
   init(
-    id: UInt64, chain: Int, _ changed: ChangedSettings, _ change: SettingChange
+    id: UInt64, _ change: SettingsChange, chain: Int, _ stages: [Int], _ start: any KindSettings
   ) {
-    self.id = id
-    self.chain = chain
-    self.changed = changed
-    self.change = change
+    (self.id, self.change, self.chain) = (id, change, chain)
+    (self.stages, self.start) = (stages, start)
   }
-}
-
-/// A change of settings that is known to be allowed.
-struct SettingChange: Sendable {
-  /// Indices of the plug-in's stages in the chain.
-  let stages: [Int]
-  /// The settings of the run's start.
-  let start: any KindSettings
-  let texts: [String: String]
 }
 
 /// A run's requests for settings: those that wait, and the latest that hold, for sinks that store events.
@@ -45,24 +37,41 @@ final class SettingJournal: Sendable {
 
   private let state = Locked(State())
 
+  /// The settings of a plug-in's stages that hold now.
+  func settings(of plugin: String) -> (any KindSettings)? {
+    state.withLock { $0.stages.first { $0.plugin == plugin }?.settings }
+  }
+
+  /// A request holds from now on.
+  func noteStamped(_ request: SettingRequest) {
+    request.isStamped.store(true, ordering: .relaxed)
+    state.withLock { state in
+      for stage in request.stages {
+        state.stages[stage].settings.take(request.change.names, from: request.change.settings)
+      }
+    }
+  }
+
   /// Number of stages of the chain that runs.
   var stageCount: Int { state.withLock(\.stages.count) }
 
-  /// Sets the chain that later requests are about.
-  func setChain(_ stages: [ChainStage]) {
+  /// Sets the chain that later requests are about. With `keepsSettings` it is the same chain, made anew, and
+  /// what was changed holds on.
+  func setChain(_ stages: [ChainStage], keepsSettings: Bool = false) {
     let live = stages.map { LiveStage(plugin: $0.plugin, settings: $0.settings) }
     state.withLock { state in
-      state.stages = live
+      if !keepsSettings { state.stages = live }
       state.chain += 1
     }
   }
 
-  /// Parses a request and adds it. Throws if a setting is unknown or not live, or a value is not allowed.
-  func add(_ changed: ChangedSettings) throws(RunError) -> SettingRequest {
+  /// Adds a request. Throws if a setting is unknown or not live, or a value is not allowed.
+  func add(_ change: SettingsChange) throws(RunError) -> SettingRequest {
     let result: Result<SettingRequest, RunError> = state.withLock { state in
       do throws(RunError) {
-        let change = try state.stages.parse(changed)
-        let request = SettingRequest(id: state.nextID, chain: state.chain, changed, change)
+        let places = try state.stages.places(of: change)
+        let request = SettingRequest(
+          id: state.nextID, change, chain: state.chain, places, state.stages[places[0]].settings)
         state.nextID += 1
         // One for each event that the log keeps.
         if state.requests.count >= EventLog.depth,
@@ -80,25 +89,30 @@ final class SettingJournal: Sendable {
   }
 
   /// Throws if a setting is unknown or not live, or a value is not allowed.
-  func check(_ changed: ChangedSettings) throws(RunError) {
-    let error: RunError? = state.withLock { state in
-      do throws(RunError) {
-        _ = try state.stages.parse(changed)
-        return nil
-      } catch {
-        return error
-      }
-    }
-    if let error { throw error }
+  func check(_ change: SettingsChange) throws(RunError) {
+    _ = try state.withLock(\.stages).places(of: change)
   }
 
-  /// The request, parsed for the chain that runs now. If it does not fit this chain any more, `nil`, and a
-  /// note says so.
+  /// A change that a dump tells of.
+  func change(_ recorded: ChangedSettings) throws(RunError) -> SettingsChange {
+    let stages = state.withLock(\.stages)
+    var settings = stages[try stages.places(of: recorded.stage)[0]].settings
+    do throws(SettingError) {
+      for (name, text) in recorded.values { try settings.set(name, to: text) }
+    } catch {
+      throw RunError(.usage, "the stage \(recorded.stage): \(error)")
+    }
+    return SettingsChange(
+      recorded.stage, settings: settings, names: recorded.values.keys.sorted())
+  }
+
+  /// The request for the chain that runs now. If it does not fit this chain any more, `nil`, and a note says
+  /// so.
   func fitted(_ request: SettingRequest, note: (String) -> Void) -> SettingRequest? {
     if state.withLock(\.chain) == request.chain { return request }
     remove(request)
     do throws(RunError) {
-      return try add(request.changed)
+      return try add(request.change)
     } catch {
       note("a change of settings is left out: \(error)")
       return nil
@@ -110,34 +124,43 @@ final class SettingJournal: Sendable {
   }
 
   func changed(_ id: UInt64) -> ChangedSettings? {
-    state.withLock { $0.requests.last { $0.id == id }?.changed }
+    state.withLock { $0.requests.last { $0.id == id }?.change }.map { ChangedSettings($0) }
   }
 }
 
-/// What is needed of a stage to parse its settings.
+/// What is needed of a stage to check new settings.
 private struct LiveStage: Sendable {
   let plugin: String
-  let settings: any KindSettings
+  /// What holds now.
+  var settings: any KindSettings
 }
 
 extension [LiveStage] {
-  /// New values of live settings of a plug-in.
-  fileprivate func parse(_ changed: ChangedSettings) throws(RunError) -> SettingChange {
-    let name = changed.stage
-    let mine = indices.filter { self[$0].plugin == name }
-    guard let first = mine.first else {
-      let known = reduce(into: [String]()) { if !$0.contains($1.plugin) { $0.append($1.plugin) } }
+  /// Indices of a plug-in's stages. Throws if there are none.
+  fileprivate func places(of name: String) throws(RunError) -> [Int] {
+    let places = indices.filter { self[$0].plugin == name }
+    guard places.isEmpty else { return places }
+    let known = reduce(into: [String]()) { if !$0.contains($1.plugin) { $0.append($1.plugin) } }
+    throw RunError(
+      .usage,
+      "this run has no stage `\(name)`"
+        + (known.isEmpty ? "" : "; " + knownNames(known, near: name)))
+  }
+
+  /// Indices of the stages that a change is about. Throws if it is not allowed.
+  fileprivate func places(of change: SettingsChange) throws(RunError) -> [Int] {
+    let name = change.stage
+    let places = try places(of: name)
+    let start = self[places[0]].settings
+    guard type(of: start) == type(of: change.settings) else {
       throw RunError(
-        .usage,
-        "this run has no stage `\(name)`"
-          + (known.isEmpty ? "" : "; " + knownNames(known, near: name)))
+        .usage, "the settings are of another stage than \(name); give those of \(name)")
     }
-    let start = self[first].settings
-    let all = type(of: start).descriptions
-    guard !changed.values.isEmpty else {
+    guard !change.names.isEmpty else {
       throw RunError(.usage, "no setting of \(name) is given; give its name and its value")
     }
-    for key in changed.values.keys.sorted() {
+    let all = type(of: start).descriptions
+    for key in change.names {
       let found = all.first { $0.name == key }
       guard found?.isLive != true else { continue }
       let live = all.filter(\.isLive).map(\.name)
@@ -148,21 +171,8 @@ extension [LiveStage] {
           : "`\(key)` of \(name) cannot be changed while the run goes on")
           + (live.isEmpty ? "" : "; " + knownNames(live, near: key, "what can be changed is")))
     }
-    let change = SettingChange(stages: mine, start: start, texts: changed.values)
-    do throws(SettingError) {
-      _ = try change.applied(to: start)
-    } catch {
-      throw RunError(.usage, "the stage \(name): \(error)")
-    }
-    return change
-  }
-}
-
-extension SettingChange {
-  func applied(to settings: any KindSettings) throws(SettingError) -> any KindSettings {
-    var settings = settings
-    for (name, text) in texts { try settings.set(name, to: text) }
-    return settings
+    try change.settings.check(of: "the stage \(name)")
+    return places
   }
 }
 
@@ -172,11 +182,10 @@ extension LiveSettings {
     _ earlier: LiveSettings?, by request: SettingRequest, count: Int
   ) -> LiveSettings {
     var values = earlier?.values ?? Array(repeating: nil, count: count)
-    let change = request.change
-    for stage in change.stages {
-      // It was applied before to the settings of the start, so that no value is refused here.
-      let settings = try? change.applied(to: values[stage]?.settings ?? change.start)
-      values[stage] = settings.map { LiveSettings.Value($0, request: request.id) }
+    for stage in request.stages {
+      var settings = values[stage]?.settings ?? request.start
+      settings.take(request.change.names, from: request.change.settings)
+      values[stage] = LiveSettings.Value(settings, request: request.id)
     }
     return LiveSettings(values)
   }

@@ -43,7 +43,8 @@ final class AudioChain: @unchecked Sendable {
   var isEmpty: Bool { stages.isEmpty }
 
   /// From any thread.
-  func set(_ name: String, _ values: [String: String]) throws(RunError) {
+  func set(_ change: SettingsChange) throws(RunError) {
+    let name = change.stage
     try waiting.withLock { (waiting) throws(RunError) in
       guard let index = waiting.choices.firstIndex(where: { $0.plugin.name == name }) else {
         throw RunError(
@@ -51,7 +52,7 @@ final class AudioChain: @unchecked Sendable {
           "the sound passes no stage `\(name)`; "
             + knownNames(waiting.choices.map(\.plugin.name), near: name, "it passes"))
       }
-      let choice = try waiting.choices[index].with(values)
+      let choice = try waiting.choices[index].with(change)
       var stage = choice.make()
       try Self.configure(&stage, choice, setup)
       waiting.choices[index] = choice

@@ -153,9 +153,7 @@ public final class AudioEngine: @unchecked Sendable {
   /// Changes settings of a stage while the sound goes on, from the next block on. What the stage has gathered
   /// is gone: it begins anew. Throws if there is no such stage or setting, and if the value is not allowed.
   /// From any thread; allocates there, and not on the source's.
-  public func set(_ stage: String, _ values: [String: String]) throws(RunError) {
-    try chain.set(stage, values)
-  }
+  public func set(_ change: SettingsChange) throws(RunError) { try chain.set(change) }
 
   // MARK: The thread
 

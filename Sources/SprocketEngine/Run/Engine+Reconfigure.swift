@@ -140,7 +140,7 @@ extension Engine {
   private func replaceStages(_ chain: ShapeChange.NewChain, _ pump: SourcePump) {
     finishStages()
     (stages, reportBytes, choices) = (chain.stages, chain.reportBytes, chain.choices)
-    shared.settings.setChain(stages)
+    shared.settings.setChain(stages, keepsSettings: chain.keepsSettings)
     timers.add(stages)
     if !chain.keepsSettings { pump.settings = nil }
     for (index, stage) in stages.enumerated() {

@@ -8,7 +8,7 @@ extension SourcePump {
   func change(_ request: SettingRequest, at number: UInt64) {
     guard let request = shared.settings.fitted(request, note: shared.note) else { return }
     settings = .changed(settings, by: request, count: shared.settings.stageCount)
-    request.isStamped.store(true, ordering: .relaxed)
+    shared.settings.noteStamped(request)
     shared.events.add(
       Event(kind: .settingsChanged, ticket: request.id, number: number).words)
   }
@@ -19,7 +19,8 @@ extension SourcePump {
     guard let changed = source.changedSettings(event.ticket) else { return false }
     guard let changed else { return true }
     do throws(RunError) {
-      change(try shared.settings.add(changed), at: event.number)
+      let asked = try shared.settings.change(changed)
+      change(try shared.settings.add(asked), at: event.number)
     } catch {
       shared.note("the recorded change of settings is left out: \(error)")
     }
