@@ -151,7 +151,7 @@ let package = Package(
     library("SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
     // What a run is to be, as a value, and how files describe it.
     library("SprocketPipelines", ["Sprocket", "SprocketYAML"]),
-    library("SprocketCapture", ["Sprocket", "SprocketStages"]),
+    library("SprocketCapture", ["Sprocket", "SprocketPipelines", "SprocketStages"]),
     // Counts allocations for `bench`.
     .target(name: "CSprocketCalls"),
     library(
@@ -178,7 +178,9 @@ let package = Package(
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
-    test("SprocketCaptureTests", ["SprocketCapture", "SprocketTestMemory", "TestSupport"]),
+    test(
+      "SprocketCaptureTests",
+      ["SprocketCapture", "SprocketPipelines", "SprocketTestMemory", "TestSupport"]),
     test("SprocketCommandLineTests", ["SprocketCommandLine", "SprocketTestMemory"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore", "CSprocketAllocations"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),

@@ -228,7 +228,7 @@ struct TreeDocument: Encodable {
 
   /// Makes the document of a run. Sources are a list, since keys are sorted, and their order matters.
   init(_ run: Run) {
-    var tree = Tree(run)
+    var tree = Tree(run.stored)
     if case .map(var entries) = tree.content,
       let index = entries.firstIndex(where: { $0.key == "sources" })
     {

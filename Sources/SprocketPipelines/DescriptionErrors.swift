@@ -71,6 +71,22 @@ extension Run {
     return run
   }
 
+  /// Copy of the run without what only this process has: outputs to given descriptors, and names of standard
+  /// output. What a summary and a dump say of the run that made them.
+  public var stored: Run {
+    var run = self
+    let isOwn = { FileIdentity.isStandardOutput($0) || FileIdentity.isDescriptor($0) }
+    run.settings.removeOutputNames(where: isOwn)
+    for index in run.sources.indices {
+      run.sources[index].pipeline.outputs.removeAll { part in
+        part[ShareSettings.self]?.name.path.hasPrefix("fd:") ?? false
+          || part.settings.files.contains { $0.use != .read && isOwn($0.path) }
+      }
+      run.sources[index].pipeline.changeSettings { $0.removeOutputNames(where: isOwn) }
+    }
+    return run
+  }
+
   /// Copy of the run without names of outputs: for a run that is made like another one.
   public var withoutOutputNames: Run {
     var run = self

@@ -24,7 +24,7 @@ public final class RunMaker {
     try RunFiles(run).check(isOutputClosed: isOutputClosed)
     (self.run, self.kinds) = (run, kinds)
     // Nor does it have the names of what is written: a dump's bytes do not depend on its own.
-    let description = Tree(asked.withoutFolders.withoutOutputNames).json
+    let description = Tree(asked.stored.withoutFolders.withoutOutputNames).json
     self.description = description
     var sources: [any Source] = []
     for source in run.sources {

@@ -156,10 +156,10 @@ def test_ask_is_a_client(tmp_path):
 
 @pytest.mark.parametrize("line, sentence", [
     ("", "a request is a JSON object"), ("[]", "a request is a JSON object"),
-    ("{}", "has the text `request`"), ('{"request":5}', "has the text `request`"),
+    ("{}", "has the text `request`"), ('{"request":5}', "`request` is a text"),
     ('{"request":"recrd"}', "there is no request `recrd`; did you mean `record`?"),
     ('{"request":"record","pth":"x.mov"}', "`record` has no `pth`"),
-    ('{"request":"record","frames":-1}', "whole numbers"),
+    ('{"request":"record","frames":-1}', "`frames` is a whole number"),
     ('{"request":"record","frames":0}', "1 to 281474976710656 frames"),
     ('{"request":"record","path":"x.avi"}', "the ending says"),
     ('{"request":"record","path":""}', "the ending says"),
@@ -422,7 +422,7 @@ def test_files_of_patterns_are_never_replaced(tmp_path):
 
 @pytest.mark.parametrize("arguments, sentence", [
     (["--on-demand"], "--on-demand is for --movie and --stills"),
-    (["--split", "1s"], "are for --movie"), (["--movie", "a.mov", "--split", "1"], "60s or 500M"),
+    (["--split", "1s"], "--split is for --movie"), (["--movie", "a.mov", "--split", "1"], "60s or 500M"),
     (["--movie", "a.avi", "--on-demand"], "the ending says"),
 ])
 def test_options_that_do_not_fit_are_refused(arguments, sentence):

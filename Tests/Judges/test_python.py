@@ -534,6 +534,13 @@ def test_a_run_is_described_by_a_dict_or_a_file(tmp_path):
         assert [frame.image.shape for frame in run] == [(48, 64, 3)] * 2
 
 
+def test_a_run_has_the_description_of_an_equal_session(tmp_path):
+    """A Swift test holds a session's against the same file (DescriptionTests.swift)."""
+    with package.run("scene", size=(640, 480), rate=30, stages=["meter:mode=spot"]) as run:
+        next(iter(run))
+    assert run.summary["pipeline"] == json.loads((ROOT / "Tests/Judges/equal_run.json").read_text())
+
+
 def test_what_is_wrong_in_a_description_is_raised():
     with pytest.raises(package.NotAllowed, match="stages.metr: there is no stage `metr`; did you mean"):
         package.run(pipeline={"source": "scene", "stages": ["metr"]})

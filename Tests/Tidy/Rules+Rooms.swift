@@ -21,7 +21,7 @@ extension Rules {
       "SprocketCodecs", "SprocketCore",
     ],
     "SprocketPipelines": ["Sprocket", "SprocketYAML"],
-    "SprocketCapture": ["Sprocket", "SprocketStages"],
+    "SprocketCapture": ["Sprocket", "SprocketPipelines", "SprocketStages"],
     "SprocketTestMemory": ["SprocketCore"],
     "SprocketTesting": [
       "Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations",

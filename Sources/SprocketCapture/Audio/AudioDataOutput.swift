@@ -123,13 +123,6 @@ extension CaptureDevice {
     {
       stages[gain][Gain.Settings.self]?.db = volumeDecibels(volume)
     }
-    return switch kind {
-    case .microphone(let info):
-      try AudioEngine(MicrophoneSource(name: info.address), stages: stages, sinks: sinks)
-    case .sceneMicrophone(let settings):
-      try AudioEngine(SceneMicrophone(settings), stages: stages, sinks: sinks)
-    case .camera, .scene, .other:
-      throw RunError(.usage, "\(localizedName) is no microphone")
-    }
+    return try AudioEngine(makeSound(), stages: stages, sinks: sinks)
   }
 }

@@ -130,22 +130,6 @@ public final class CaptureDevice: Sendable {
     return camera.holders.isEmpty || camera.isKeptHere ? .noFrames : .deviceInUse
   }
 
-  /// A source that gives frames of that format, not opened.
-  func makeSource(_ choice: FormatChoice) throws(RunError) -> any Source {
-    switch kind {
-    case .camera(let info):
-      var settings = CameraSettings()
-      settings.replug = CameraSettings.longestReplug
-      settings.isRateWish = choice.isRateWish
-      try settings.request(choice.request)
-      return CameraSource(name: info.identity?.name ?? info.path, settings)
-    case .scene(let scene): return try scene.makeSource(choice, wanted: wanted)
-    case .other(_, let make): return try make(choice)
-    case .microphone, .sceneMicrophone:
-      throw RunError(.usage, "\(localizedName) is a microphone and gives no pictures")
-    }
-  }
-
   /// Values that hold whenever a session starts it.
   var wanted: [String: Double] { state.withLock { $0.wanted.mapValues { $0 } } }
 }

@@ -19,20 +19,6 @@ public struct SceneDevice: Sendable {
   }
 
   var formats: [DeviceFormat] { sizes.map { DeviceFormat($0, settings.format, rates: rates) } }
-
-  func makeSource(
-    _ choice: FormatChoice, wanted: [String: Double]
-  ) throws(RunError) -> any Source {
-    var settings = settings
-    settings.width = choice.size.width
-    settings.height = choice.size.height
-    settings.rate = choice.rate ?? settings.rate
-    settings.format = choice.pixelFormat ?? settings.format
-    settings.exposure = wanted["exposure"] ?? settings.exposure
-    settings.gain = wanted["gain"] ?? settings.gain
-    settings.lens = wanted["lens"] ?? settings.lens
-    return try SceneSource(settings)
-  }
 }
 
 extension CaptureDevice {

@@ -1,4 +1,5 @@
 public import Sprocket
+internal import SprocketPipelines
 
 /// Records movies on request, while a session runs.
 ///
@@ -74,6 +75,17 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
         codec: codec, isOnDemand: true, limits: limits, preRoll: preRoll,
         sound: try setup.taps(for: core), soundSettings: sound)
     ]
+  }
+
+  var part: Part {
+    var settings = MovieSettings()
+    (settings.codec, settings.quality, settings.isOnDemand) = (codec, quality, true)
+    settings.longest =
+      limits.duration.map { .time($0) } ?? limits.bytes.map { .bytes(ByteCount(Int($0))) }
+    settings.keepFree = limits.freeBytes.map { ByteCount(Int(clamping: $0)) }
+    settings.preRoll = preRoll?.duration
+    if let preRoll { settings.preRollMemory = ByteCount(preRoll.bytes) }
+    return Part(MovieSink.kind.name, id: core.name, settings)
   }
 
   /// Says which container an encoder's pictures are for.

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 internal import Synchronization
 
 /// Where a session's frames, photographs or movies go. The outputs of this module conform to it.
@@ -78,6 +79,8 @@ struct OutputSetup {
 /// What a session needs of its outputs.
 protocol SessionOutput: CaptureOutput {
   var takes: Set<CaptureDevice.MediaType> { get }
+  /// What it is in a description, by its name.
+  var part: Part { get }
   /// Pixels that the source has to deliver; `nil` for any.
   var neededPixels: @Sendable (PixelFormat) -> Bool { get }
   /// Throws if it needs a stage that is not among these.
@@ -91,6 +94,7 @@ protocol SessionOutput: CaptureOutput {
 }
 
 extension SessionOutput {
+  var part: Part { Part(Part.program, id: core.name, NoSettings()) }
   var neededPixels: @Sendable (PixelFormat) -> Bool { { _ in true } }
   func check(stages: Set<String>) throws(CaptureError) {}
   func take(_ news: RunNews) {}

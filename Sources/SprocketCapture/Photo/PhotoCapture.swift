@@ -78,7 +78,7 @@ struct PhotoProgress: Sendable {
 
   /// A photograph has come.
   mutating func take(_ file: PhotoFile, step: Int) {
-    let place = Place(format: PhotoFormat(file.format), step: step)
+    let place = Place(format: file.format, step: step)
     guard let index = missing.firstIndex(of: place) else { return }
     missing.remove(at: index)
     stillTime = file.record.captured

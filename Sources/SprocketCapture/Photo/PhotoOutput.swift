@@ -1,4 +1,5 @@
 public import Sprocket
+internal import SprocketPipelines
 
 /// Photographs on request, while a session runs.
 ///
@@ -80,7 +81,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     var sinks: [any Sink] = formats.map { format in
       PhotoSink(
-        sinkName(format), format: format.still, quality: quality, hasThumbnail: hasThumbnails,
+        sinkName(format), format: format, quality: quality, hasThumbnail: hasThumbnails,
         mosaic: mosaic, turn: turn,
         onSize: { [weak self] width, height in
           self?.sizes.withLock { $0[format] = CameraSize(width, height) }
@@ -98,9 +99,15 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     return sinks
   }
 
+  var part: Part {
+    var settings = StillSettings()
+    (settings.isOnDemand, settings.quality, settings.thumbnail) = (true, quality, hasThumbnails)
+    return Part(StillSink.kind.name, id: core.name, settings)
+  }
+
   private var liveName: String { "\(core.name)-live" }
 
-  private func sinkName(_ format: PhotoFormat) -> String { "\(core.name)-\(format.still.name)" }
+  private func sinkName(_ format: PhotoFormat) -> String { "\(core.name)-\(format.name)" }
 
   // MARK: Capturing
 

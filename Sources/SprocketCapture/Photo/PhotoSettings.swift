@@ -1,31 +1,11 @@
 public import Sprocket
 internal import Synchronization
 
-/// The file format of a photograph.
-public enum PhotoFormat: Sendable, Hashable, CaseIterable {
-  case jpeg, png, tiff
-  /// The Bayer mosaic of the sensor, unprocessed.
-  case dng
+/// The file format of a photograph: `.jpeg`, `.png`, `.tiff`, or `.dng`, the Bayer mosaic of the sensor.
+public typealias PhotoFormat = StillFormat
 
+extension StillFormat {
   public var isRaw: Bool { self == .dng }
-
-  var still: StillFormat {
-    switch self {
-    case .jpeg: .jpeg
-    case .png: .png
-    case .tiff: .tiff
-    case .dng: .dng
-    }
-  }
-
-  init(_ still: StillFormat) {
-    switch still {
-    case .jpeg: self = .jpeg
-    case .png: self = .png
-    case .tiff: self = .tiff
-    case .dng: self = .dng
-    }
-  }
 }
 
 /// One exposure of a bracket.

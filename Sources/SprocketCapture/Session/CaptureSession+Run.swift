@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPipelines
 
 // The session's engine: one for each time that it runs.
 extension CaptureSession {
@@ -111,11 +112,29 @@ extension CaptureSession {
     guard let camera = new.camera, let choice else {
       throw CaptureError(.noInput, "a running session needs a camera; stop it first")
     }
-    guard new.soundParts == shape.soundParts else { return try restart(run, as: new) }
+    let (before, after) = (shape.pipeline(run.choice), new.pipeline(choice))
+    guard before.sound == after.sound, shape.soundReaders == new.soundReaders else {
+      return try restart(run, as: new)
+    }
     var change = Reconfiguration()
     var attached: [(any SessionOutput, [any Sink])] = []
-    let detached = shape.workers.filter { !new.has($0) }
-    change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
+    let detached: [any SessionOutput]
+    let isSameStages: Bool
+    let isSameSource: Bool
+    let stages = new.liveStages
+    do throws(RunError) {
+      let difference = try PipelineChange(from: before, to: after)
+      detached = shape.workers.filter { difference.detached.contains($0.core.name) }
+      change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
+      // What is configured begins anew; settings that change live are the camera's loops.
+      isSameStages = difference.stages == nil && difference.settings.isEmpty
+      if !isSameStages { change.stages = stages }
+      isSameSource = difference.source == nil && choice == run.choice
+      if !isSameSource { change.source = try camera.makeSource(choice) }
+    } catch {
+      throw CaptureError(error)
+    }
+    if !isSameStages { for output in new.workers { try output.check(stages: new.stageNames) } }
     let setup = OutputSetup(
       device: camera, choice: choice, run: run, stages: new.stageNames, audio: run.sound?.engine)
     for output in new.workers where !shape.has(output) {
@@ -123,18 +142,10 @@ extension CaptureSession {
       attached.append((output, sinks))
       change.attached += sinks
     }
-    let isSameStages = new.stages == shape.stages
-    let stages = new.liveStages
-    if !isSameStages {
-      for output in new.workers { try output.check(stages: new.stageNames) }
-      change.stages = stages
+    guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
+      return
     }
-    let isSameSource = camera === run.device && choice == run.choice
     do throws(RunError) {
-      if !isSameSource { change.source = try camera.makeSource(choice) }
-      guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
-        return
-      }
       run.beginChange()
       defer { run.endChange() }
       try engine.reconfigure(change)

@@ -28,12 +28,9 @@ struct SessionShape: Sendable {
 
   var workers: [any SessionOutput] { outputs.compactMap { $0 as? any SessionOutput } }
 
-  /// What cannot change while the session runs: its microphone, and who reads its blocks.
-  var soundParts: [AnyHashable] {
-    guard let microphone else { return [] }
-    let readers = outputs.filter { $0 is any ReadsSound }.map { ObjectIdentifier($0) }
-    return [ObjectIdentifier(microphone), readers]
-      + soundStages.map { [$0.plugin.name: $0.settings.chosen.map { [$0.name, $0.text] }] }
+  /// Who reads the microphone's blocks, which cannot change while the session runs.
+  var soundReaders: [ObjectIdentifier] {
+    microphone == nil ? [] : outputs.filter { $0 is any ReadsSound }.map { ObjectIdentifier($0) }
   }
 
   var stageNames: Set<String> { Set(stages.map(\.plugin.name)) }

@@ -37,11 +37,10 @@ public struct Camera: Sendable {
   public func photo(to path: String, overwrite: Bool = false) async throws(CaptureError)
     -> CapturedPhoto
   {
-    guard let still = StillFormat(ending: path) else {
+    guard let format = StillFormat(ending: path) else {
       throw CaptureError(
         .fileRefused, "a photograph cannot be called \(path): use .jpg, .png, .tif or .dng")
     }
-    let format = PhotoFormat(still)
     let output = PhotoOutput(formats: [format])
     let session = try await start(.photo, output)
     let photo: CapturedPhoto

@@ -171,10 +171,10 @@ extension KindSettings {
     }
   }
 
-  /// Removes the names of what is written.
-  package mutating func removeOutputNames() {
+  /// Removes the names of what is written, or those of them that `isUnwanted` chooses.
+  package mutating func removeOutputNames(where isUnwanted: (String) -> Bool = { _ in true }) {
     for setting in Self.settings {
-      setting.changeName(&self) { if $0 is OutputName { $0 = OutputName() } }
+      setting.changeName(&self) { if $0 is OutputName, isUnwanted($0.path) { $0 = OutputName() } }
     }
   }
 
