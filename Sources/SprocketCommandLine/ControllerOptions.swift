@@ -32,10 +32,23 @@ struct ControllerOptions: ParsableArguments {
   var point: String?
 
   /// Which stills are taken, as a condition; `nil` where the bracket does not choose.
-  var stillCondition: String? { bracket == nil ? nil : "bracket.step > 0" }
+  var stillCondition: String? { bracket == nil ? nil : Self.bracketStep }
+
+  /// The condition of a bracket's stills.
+  private static let bracketStep = "bracket.step > 0"
 
   /// The condition that ends a run when its bracket is over.
   static let bracketEnd = "bracket.over"
+
+  /// Removes what `--bracket` says beside the chain where the bracket has left the chain.
+  static func forgetBracket(of pipeline: inout Pipeline) {
+    guard pipeline.stages[Bracket.plugin.name] == nil else { return }
+    if pipeline.asking.until == bracketEnd { pipeline.asking.until = "" }
+    for index in pipeline.outputs.indices
+    where pipeline.outputs[index][StillSettings.self]?.when == bracketStep {
+      pipeline.outputs[index][StillSettings.self]?.when = ""
+    }
+  }
 
   /// Adds the controllers, and what they read, behind the chain that was asked for by name. With
   /// `needsFocus`, another option reads the stage `focus`, too. Over a chain that a file describes

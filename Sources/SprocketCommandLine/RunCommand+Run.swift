@@ -20,24 +20,27 @@ extension RunCommand {
     try addSources(to: &run, kinds)
     let labels = run.sources.map(\.label)
     try sound.checkLabels(labels)
+    var used: Set<String> = []
     for index in run.sources.indices {
       var source = run.sources[index]
       try source.naming(in: run) { () throws(RunError) in
         try sound.add(to: &source, among: labels, kinds)
-        try addOutputs(to: &source, kinds)
-        var pipeline = source.pipeline
         if !stage.isEmpty {
-          pipeline.stages = try stage.map { (text) throws(RunError) in
+          source.pipeline.stages = try stage.map { (text) throws(RunError) in
             try kinds.stage(filled(text, source.label))
           }
+          ControllerOptions.forgetBracket(of: &source.pipeline)
         }
+        try addOutputs(to: &source, kinds, used: &used)
+        let outputs = source.pipeline.outputs
         try controllers.add(
-          to: &pipeline, isDescribed: stage.isEmpty && !pipeline.stages.isEmpty,
-          needsFocus: recording.stillsSharpest != nil, kinds)
-        source.pipeline = pipeline
+          to: &source.pipeline, isDescribed: stage.isEmpty && !source.pipeline.stages.isEmpty,
+          needsFocus: recording.stillsSharpest != nil
+            && outputs.contains { $0[StillSettings.self]?.sharpest ?? .zero > .zero }, kinds)
       }
       run.sources[index] = source
     }
+    try checkUse(used)
     try addShared(to: &run.settings)
     if let like { tellLeft(run.leaveUnnamed(of: before), like) }
     return run
