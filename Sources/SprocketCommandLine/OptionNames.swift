@@ -71,7 +71,7 @@ enum OptionNames {
     case ("pipe", "header"): return "pipe-header"
     default:
       let options = ["movie", "stills", "dump", "reports", "share", "virtual", "pipe", "null"]
-      return options.contains(kind) ? kind : "pipeline"
+      return options.contains(kind) ? kind : "sink"
     }
   }
 

@@ -9,8 +9,8 @@ struct OutputOption: Sendable {
     case all
     /// Those of its kinds that the command line names; where it names none, those of the file.
     case named
-    /// The same; of several in the file, the one that is recorded on request, on a condition or within limits,
-    /// if there is one.
+    /// The same; of several in the file, the one that is recorded on request, on a condition or within
+    /// limits, if there is one.
     case asked
   }
 

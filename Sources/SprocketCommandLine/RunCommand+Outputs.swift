@@ -24,10 +24,6 @@ extension RunCommand {
       }
     }
     source.pipeline.outputs = outputs
-    if recording.sync != nil, !source.pipeline.sound.files.path.isEmpty {
-      source.pipeline.sound.files.sync = recording.sync
-      used.insert("sync")
-    }
     if let path = asking.controlSocket {
       source.pipeline.asking.controlSocket = try outputName(path, "--control-socket")
     }
@@ -50,6 +46,8 @@ extension RunCommand {
   private func set(
     _ option: OutputOption, to text: String, of part: inout Part, _ kinds: Kinds
   ) throws(RunError) {
+    // In a file an empty condition is none.
+    if option.name == "record-when", text.isEmpty { try TriggerSink.check(text, of: []) }
     var texts = [option.setting: text]
     if option.name == "codec" {
       let (name, values) = try nameAndValues(text, option: "--codec")
@@ -153,8 +151,11 @@ extension SoundOptions {
   }
 
   /// Applies the options to a source: microphones with its label (`LABEL=NAME`); those without one are of the
-  /// first source, and `none` is for all.
-  func add(to source: inout Run.Source, among labels: [String], _ kinds: Kinds) throws(RunError) {
+  /// first source, and `none` is for all. How files hold sound is for sources that have such files, if one of
+  /// the run has (`hasSound`).
+  func add(
+    to source: inout Run.Source, among labels: [String], hasSound: Bool, _ kinds: Kinds
+  ) throws(RunError) {
     let own = microphone.compactMap { name -> String? in
       guard let owner = SourceLabel.label(of: name), isOfSource(name, labels) else {
         return source.label == labels[0] || name == SoundParts.none ? name : nil
@@ -175,6 +176,8 @@ extension SoundOptions {
     }
     if let path = self.sound { sound.files.path = try outputName(path, "--sound") }
     if let levels { sound.files.levels = try outputName(levels, "--levels") }
+    source.pipeline.sound = sound
+    guard source.pipeline.holdsSound || !hasSound else { return }
     sound.files.rate = audioRate ?? sound.files.rate
     sound.files.channels = audioChannels ?? sound.files.channels
     sound.files.codec = audioCodec ?? sound.files.codec

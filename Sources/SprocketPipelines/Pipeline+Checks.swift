@@ -135,6 +135,9 @@ extension Pipeline {
     outputs.contains { !Self.silent.contains($0.kind) }
   }
 
+  /// Whether a file may hold sound in another form than it came.
+  public var holdsSound: Bool { takesSound || !sound.files.path.isEmpty }
+
   /// Outputs that hold no sound in another form than it came.
   private static var silent: [String] {
     [

@@ -70,8 +70,9 @@ struct RunFiles {
     }
   }
 
-  /// Errors where two parts of a run name the same file, or one names the partial file of the other: one would
-  /// destroy what the other writes or reads; and where several write to standard output, or it is closed.
+  /// Errors where two parts of a run name the same file, or one names the partial file of the other: one
+  /// would destroy what the other writes or reads; and where several write to standard output, or it is
+  /// closed.
   func errors(isOutputClosed: Bool) -> [RunError] {
     var errors: [RunError] = []
     for part in sources.compactMap(\.pipeline.source)

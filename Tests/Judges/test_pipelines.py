@@ -141,7 +141,7 @@ histograms: true
     told = sprocket("check", "p.yaml", check=False, cwd=tmp_path).errors
     for place, says in [(4, "outputs.movie.path: cannot write"), (5, "no encoder x264"),
                         (6, "keep is the time after a condition"), (7, "quality is for mjpeg"),
-                        (8, "name the same file, r"), (10, "name the same file, s"),
+                        (8, "name the same file"), (10, "name the same file"),
                         (12, "sharpest are not taken together with every"), (13, "histograms are part")]:
         assert re.search(f"line {place}: .*{re.escape(says)}", told), (place, says, told)
 
@@ -278,8 +278,7 @@ SEVERAL = """sources:
     ("{dump: {kind: movie, path: '{source}.mov'}, copy: {kind: dump, path: d.mcap}}", ["d.mcap"]),
 ])
 def test_sources_share_a_dump_whatever_it_is_called(outputs, names, tmp_path):
-    (tmp_path / "p.yaml").write_text("sources: {a: {kind: scene, size: 64x48}, b: {kind: scene, size: 64x48}}\n"
-                                     f"frames: 4\noutputs: {outputs}\n")
+    (tmp_path / "p.yaml").write_text(f"sources: {{a: scene, b: scene}}\nframes: 4\noutputs: {outputs}\n")
     sprocket("check", "p.yaml", cwd=tmp_path)
     sprocket("run", "--pipeline", "p.yaml", "--quiet", "--summary", "s.json", cwd=tmp_path)
     sinks = json.loads((tmp_path / "s.json").read_text())["sources"]["a"]["sinks"]
@@ -304,6 +303,12 @@ def test_of_several_sources_an_option_is_for_those_that_have_such_an_output(tmp_
     result = sprocket("run", "--pipeline", "p.yaml", "--movie-reports", "--every", "1s", "--sync", "1s",
                       "--print-pipeline", cwd=tmp_path)
     assert result.stdout
+    found = described(SEVERAL.replace("[meter]}\n  b", "[]}\n  b"),
+                      "--microphone a=scene --microphone b=scene --audio-rate 22050 --point 0.5/0.5".split(),
+                      tmp_path)["sources"]
+    assert found["a"]["sound"]["rate"] == 22050 and "rate" not in found["b"]["sound"]
+    assert "stages" not in found["a"]
+    assert found["b"]["stages"] == [{"kind": "meter", "mode": "spot"}]
     (tmp_path / "p.yaml").write_text(SEVERAL.replace("movie: a.mov", "reports: r"))
     result = sprocket("run", "--pipeline", "p.yaml", "--codec", "h264", check=False, cwd=tmp_path)
     assert result.errors.endswith(": --codec is for --movie; add --movie PATH\n")
@@ -381,6 +386,30 @@ def test_like_repeats_a_run_without_what_it_wrote(tmp_path):
         assert list(yaml.safe_load(result.stdout)["sources"]) == ["b", "a"]
     sprocket("run", "--like", "d.mcap", "--dump", "e.mcap", "--quiet", cwd=tmp_path)
     assert sprocket("inspect", "e.mcap", cwd=tmp_path).stdout
+
+
+def test_like_tells_all_that_it_does_not_repeat(tmp_path):
+    options = "--microphone scene --movie a.mov --sink movie:b.mov --sound a.wav --levels l --trace t " \
+        "--control-socket c.sock --checksums c --null --summary s.json"
+    sprocket("run", *SCENE, *options.split(), cwd=tmp_path)
+    result = sprocket("run", "--like", "s.json", "--sink", "movie:c.mov", "--levels", "m", "--print-pipeline",
+                      cwd=tmp_path)
+    assert result.errors.count("\n") == 1
+    assert result.errors.endswith("--like s.json: not repeated without a name: checksum, movie2, sound, "
+                                  "control-socket, summary, trace\n")
+    assert list(yaml.safe_load(result.stdout)["outputs"]) == ["movie", "checksum", "null"]
+
+
+@pytest.mark.parametrize("file, options, option", [
+    ("{main: {kind: movie, path: a.mov}}", "--movie b.avi", "movie"),
+    ("{main: {kind: movie, path: a.mov}}", "--codec x264", "codec"),
+    ("{main: {kind: movie, path: a.mov}, more: {kind: reports, path: r}}", "--movie ./r", "movie, --reports"),
+    ("{movie: a.mov}", "--sink movie:b.mov --sink movie:c.avi", "sink"),
+])
+def test_an_error_names_the_option_whatever_its_output_is_called(file, options, option, tmp_path):
+    (tmp_path / "p.yaml").write_text(f"source: scene\nframes: 2\noutputs: {file}\n")
+    result = sprocket("run", "--pipeline", "p.yaml", *options.split(), check=False, cwd=tmp_path)
+    assert result.returncode == 2 and result.errors.endswith(f" (--{option})\n"), result.errors
 
 
 # MARK: The schema
