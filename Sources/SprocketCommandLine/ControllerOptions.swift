@@ -35,7 +35,7 @@ struct ControllerOptions: ParsableArguments {
   var stillCondition: String? { bracket == nil ? nil : Self.bracketStep }
 
   /// The condition of a bracket's stills.
-  private static let bracketStep = "bracket.step > 0"
+  static let bracketStep = "bracket.step > 0"
 
   /// The condition that ends a run when its bracket is over.
   static let bracketEnd = "bracket.over"

@@ -66,8 +66,7 @@ extension RunCommand {
     /// An option of its kind names it, and not `--sink`.
     var isOwn = true
     /// The option may be repeated: all outputs of a kind are a list, which it replaces.
-    var isListed = false
-
+    var isListed: Bool { !isAdded && (!isOwn || kind.name == ShareSink.kind.name) }
     /// A socket that another program gave is for that program, whatever a file has besides.
     var isAdded: Bool {
       kind.name == ShareSink.kind.name && texts["name"]?.hasPrefix("fd:") == true
@@ -79,7 +78,7 @@ extension RunCommand {
   /// and whether an option of their own names them.
   private func addNamed(to outputs: inout [Part], _ kinds: Kinds) throws(RunError) -> [Int: Bool] {
     let given = try namedOutputs(kinds)
-    for kind in Set(given.filter { $0.isListed && !$0.isAdded }.map(\.kind.name)) {
+    for kind in Set(given.filter(\.isListed).map(\.kind.name)) {
       let count = given.count { $0.kind.name == kind && !$0.isAdded }
       let surplus = outputs.filter { $0.kind == kind }.dropFirst(count).map(\.id)
       outputs.removeAll { surplus.contains($0.id) }
@@ -97,8 +96,8 @@ extension RunCommand {
           output.texts, from: outputs[known].settings)
         continue
       }
-      var (id, number) = (name, 1)
-      while outputs[id] != nil { (id, number) = ("\(name)\(number + 1)", number + 1) }
+      let ids = (1...).lazy.map { $0 == 1 ? name : "\(name)\($0)" }
+      let id = ids.first { outputs[$0] == nil }
       outputs.append(Part(name, id: id, try output.kind.settings(output.texts)))
     }
     return named
@@ -124,15 +123,14 @@ extension RunCommand {
       outputs.append(NamedOutput(kind: PipeSink.kind, texts: values))
     }
     for text in share {
-      outputs.append(
-        NamedOutput(kind: ShareSink.kind, texts: try kinds.share(text), isListed: true))
+      outputs.append(NamedOutput(kind: ShareSink.kind, texts: try kinds.share(text)))
     }
     if let virtual {
       outputs.append(NamedOutput(kind: VirtualSink.kind, texts: try kinds.virtual(virtual)))
     }
     for text in sink {
       let (kind, texts) = try kinds.sinkTexts(text)
-      outputs.append(NamedOutput(kind: kind, texts: texts, isOwn: false, isListed: true))
+      outputs.append(NamedOutput(kind: kind, texts: texts, isOwn: false))
     }
     if null { outputs.append(NamedOutput(kind: NullSink.kind)) }
     return outputs
