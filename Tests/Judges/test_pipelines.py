@@ -339,6 +339,15 @@ def test_a_bracket_that_is_replaced_takes_its_conditions_along(tmp_path):
     assert result.returncode == 2 and "motion" in result.errors
 
 
+def test_a_bracket_counts_its_own_stills(tmp_path):
+    (tmp_path / "p.yaml").write_text(
+        "source: {kind: scene, size: 64x48, pace: fast}\nstages: [meter, {bracket: {steps: '0,1EV'}}]\n"
+        "until: bracket.over\noutputs:\n  rare: {kind: stills, path: rare, every: 1h}\n"
+        "  steps: {kind: stills, path: steps, when: bracket.step > 0}\n")
+    sprocket("run", "--pipeline", "p.yaml", "--quiet", cwd=tmp_path)
+    assert [len(os.listdir(tmp_path / folder)) for folder in ("rare", "steps")] == [1, 2]
+
+
 @pytest.mark.parametrize("name, arguments", [
     ("p.yaml", ["--pipeline", "p.yaml", "--reports", "./p.yaml"]),
     ("p.partial.jsonl", ["--pipeline", "p.partial.jsonl", "--reports", "p.jsonl"]),
