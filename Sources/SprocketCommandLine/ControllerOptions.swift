@@ -32,16 +32,30 @@ struct ControllerOptions: ParsableArguments {
   var point: String?
 
   /// Which stills are taken, as a condition; `nil` where the bracket does not choose.
-  var stillCondition: String? { bracket == nil ? nil : "bracket.step > 0" }
+  var stillCondition: String? { bracket == nil ? nil : Self.bracketStep }
+
+  /// The condition of a bracket's stills.
+  static let bracketStep = "bracket.step > 0"
 
   /// The condition that ends a run when its bracket is over.
   static let bracketEnd = "bracket.over"
 
+  /// Removes what `--bracket` says beside the chain where the bracket has left the chain.
+  static func forgetBracket(of pipeline: inout Pipeline) {
+    guard pipeline.stages[Bracket.plugin.name] == nil else { return }
+    if pipeline.asking.until == bracketEnd { pipeline.asking.until = "" }
+    for index in pipeline.outputs.indices
+    where pipeline.outputs[index][StillSettings.self]?.when == bracketStep {
+      pipeline.outputs[index][StillSettings.self]?.when = ""
+    }
+  }
+
   /// Adds the controllers, and what they read, behind the chain that was asked for by name. With
   /// `needsFocus`, another option reads the stage `focus`, too. Over a chain that a file describes
-  /// (`isDescribed`), options win.
+  /// (`isDescribed`), options win. `used` gets the names of options that found their stage.
   func add(
-    to pipeline: inout Pipeline, isDescribed: Bool, needsFocus: Bool, _ kinds: Kinds
+    to pipeline: inout Pipeline, isDescribed: Bool, needsFocus: Bool, _ kinds: Kinds,
+    used: inout Set<String>
   ) throws(RunError) {
     var chain = pipeline.stages
     if bracket != nil, autoExposure == "continuous" {
@@ -63,7 +77,9 @@ struct ControllerOptions: ParsableArguments {
       let place = chain.firstIndex { controllers.contains($0.kind) } ?? chain.endIndex
       chain.insert(try kinds.stage(name), at: place)
     }
-    if let point { try look(at: point, &chain, isDescribed: isDescribed, kinds) }
+    if let point, try look(at: point, &chain, isDescribed: isDescribed, kinds) {
+      used.insert("point")
+    }
     for controller in asked {
       if isDescribed, chain[controller.name] != nil {
         if let part = chain[controller.name] {
@@ -84,10 +100,20 @@ struct ControllerOptions: ParsableArguments {
   /// The share of the picture's sides that `focus` looks at around a point.
   private static let window = "0.25"
 
-  /// Gives the point to each stage that has one, and has it look there alone unless it is told how.
+  /// Throws where no stage of the run looks at a point.
+  func checkUse(_ used: Set<String>) throws(RunError) {
+    guard point != nil, !used.contains("point") else { return }
+    throw RunError(
+      .usage,
+      "--point: no stage of the chain looks at a point; add --auto-exposure, --auto-focus, "
+        + "--stage meter or --stage focus")
+  }
+
+  /// Gives the point to each stage that has one, and has it look there alone unless it is told how. Returns
+  /// whether there is one.
   private func look(
     at point: String, _ chain: inout [Part], isDescribed: Bool, _ kinds: Kinds
-  ) throws(RunError) {
+  ) throws(RunError) -> Bool {
     guard Point(settingText: point) != nil else {
       throw RunError(.usage, "--point \(point) is not allowed: give \(Point.allowed)")
     }
@@ -113,12 +139,7 @@ struct ControllerOptions: ParsableArguments {
       chain[index].settings = try kind.settings(texts, from: chain[index].settings)
       isUsed = true
     }
-    guard isUsed else {
-      throw RunError(
-        .usage,
-        "--point: no stage of the chain looks at a point; add --auto-exposure, --auto-focus, "
-          + "--stage meter or --stage focus")
-    }
+    return isUsed
   }
 }
 

@@ -30,7 +30,7 @@ struct DescriptionFile {
     return RunError(.usage, "\(path), \(last)")
   }
 
-  /// The run that wrote this dump or summary, without the names of its outputs.
+  /// The run that wrote this dump or summary.
   func runBefore(_ kinds: Kinds) throws(RunError) -> Run {
     let text: [UInt8]?
     if path.lowercased().hasSuffix(".mcap") {
@@ -45,12 +45,7 @@ struct DescriptionFile {
     // A summary has the description as a part of it.
     guard let described = tree["version"] == nil ? tree["pipeline"] : tree else { throw none }
     do throws(DescriptionErrors) {
-      var run = try Run(described, kinds, in: workingFolder()).withoutOutputNames
-      // Frames go to standard output only where that is asked for anew.
-      for index in run.sources.indices {
-        run.sources[index].pipeline.outputs.removeAll { $0.kind == PipeSink.kind.name }
-      }
-      return run
+      return try Run(described, kinds, in: workingFolder())
     } catch {
       throw RunError(.usage, "--like \(path): \(error.errors.first.map { "\($0)" } ?? "")")
     }
@@ -99,23 +94,48 @@ extension DescriptionErrors {
 }
 
 extension Run {
+  /// The run as another one begins with it: without names of outputs. Frames go to standard output only where
+  /// that is asked for anew.
+  var unnamed: Run {
+    var run = withoutOutputNames
+    for index in run.sources.indices {
+      run.sources[index].pipeline.outputs.removeAll { $0.kind == PipeSink.kind.name }
+    }
+    return run
+  }
+
   /// Leaves out the outputs of the run `before` that no option has named, and what is of use with them alone.
-  /// Returns what they are called.
+  /// Returns what of it is not repeated.
   mutating func leaveUnnamed(of before: Run) -> [String] {
-    var left: [String] = []
-    for index in sources.indices {
+    for (index, old) in zip(sources.indices, before.unnamed.sources) {
       var pipeline = sources[index].pipeline
-      left += pipeline.outputs.filter(\.isUnnamed).map(\.id).filter { !left.contains($0) }
       pipeline.outputs.removeAll(where: \.isUnnamed)
-      let files = before.sources.first { $0.label == sources[index].label }?.pipeline.sound.files
-      if !pipeline.takesSound, pipeline.sound.files == files {
+      if !pipeline.takesSound, pipeline.sound.files == old.pipeline.sound.files {
         pipeline.sound.files = SoundFiles()
       }
       sources[index].pipeline = pipeline
     }
     if settings.summary.isEmpty, before.settings.histograms { settings.histograms = false }
-    return left
+    var left: [String] = []
+    for (source, old) in zip(sources, before.sources) {
+      let (pipeline, old) = (source.pipeline, old.pipeline)
+      left += old.outputs.filter { part in
+        pipeline.outputs[part.id].map { !part.settings.written.isSubset(of: $0.settings.written) }
+          ?? true
+      }.map(\.id)
+      left += old.sound.files.written.subtracting(pipeline.sound.files.written).sorted().map {
+        $0 == "path" ? "sound" : $0
+      }
+      left += old.asking.written.subtracting(pipeline.asking.written)
+    }
+    left += before.settings.written.subtracting(settings.written).sorted()
+    return left.indices.filter { !left[..<$0].contains(left[$0]) }.map { left[$0] }
   }
+}
+
+extension KindSettings {
+  /// The settings that name a file that is written.
+  fileprivate var written: Set<String> { Set(files.filter { $0.use != .read }.map(\.setting)) }
 }
 
 extension Part {

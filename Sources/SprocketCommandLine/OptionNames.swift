@@ -58,21 +58,20 @@ enum OptionNames {
     if isSink, arguments.contains(where: { $0 == "--sink" || $0.hasPrefix("--sink=") }) {
       return "sink"
     }
-    let own = [
-      "quality", "sync", "every", "on-demand", "split", "longest", "keep-free", "pre-roll",
-      "pre-roll-memory", "record-when", "keep",
-    ]
-    if steps.count > 2, own.contains(last) { return last }
+    // `--codec` gives other settings of a movie, too.
+    let isOther = arguments.contains { $0.contains(":\(last)=") || $0.contains(",\(last)=") }
+    if steps.count > 2, !isOther, let option = OutputOption.all.first(where: { $0.setting == last })
+    {
+      return option.name
+    }
     switch (kind, last) {
-    case ("movie", "reports"): return "movie-reports"
     case ("movie", "path"), ("movie", "movie"): return "movie"
     case ("movie", _): return "codec"
-    case ("stills", "sharpest"): return "stills-sharpest"
     case ("checksum", _): return arguments.contains("--checksum") ? "checksum" : "checksums"
     case ("pipe", "header"): return "pipe-header"
     default:
       let options = ["movie", "stills", "dump", "reports", "share", "virtual", "pipe", "null"]
-      return options.contains(kind) ? kind : "pipeline"
+      return options.contains(kind) ? kind : "sink"
     }
   }
 

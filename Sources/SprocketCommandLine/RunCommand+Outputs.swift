@@ -4,45 +4,26 @@ internal import SprocketPipelines
 
 // The outputs of one source that the options describe.
 extension RunCommand {
-  /// Applies the options to what a source has besides.
-  func addOutputs(to source: inout Run.Source, _ kinds: Kinds) throws(RunError) {
+  /// Applies the options to what a source has besides. `used` gets the names of those that found an output.
+  func addOutputs(
+    to source: inout Run.Source, _ kinds: Kinds, used: inout Set<String>
+  ) throws(RunError) {
     var outputs = source.pipeline.outputs
-    let described = outputs.count
-    var replaced: Set<Int> = []
-    for (kind, texts) in try namedOutputs(kinds) {
-      // Another output of the file's, of that kind: its settings stay where the option says nothing of them.
-      let known = outputs[..<described].indices.first {
-        outputs[$0].kind == kind.name && !replaced.contains($0)
-      }
-      guard let known else {
-        outputs.append(Part(kind.name, try kind.settings(texts)))
-        continue
-      }
-      replaced.insert(known)
-      outputs[known].settings = try kind.settings(texts, from: outputs[known].settings)
-    }
+    let named = try addNamed(to: &outputs, kinds)
     if pipeHeader {
       guard let index = outputs.firstIndex(where: { $0.kind == PipeSink.kind.name }) else {
         throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
       }
       outputs[index][PipeSettings.self]?.header = true
     }
-    try refuseUseless(outputs, source.pipeline)
-    for index in outputs.indices {
-      if recording.codec != nil, var movie = outputs[index][MovieSettings.self] {
-        // What the file says of another codec is not for this one.
-        (movie.codec, movie.quality) = (MovieCodec(), MovieSettings().quality)
-        outputs[index][MovieSettings.self] = movie
+    for option in OutputOption.all {
+      guard let text = option.text(self) else { continue }
+      for index in option.targets(among: outputs, named: named) {
+        try set(option, to: text, of: &outputs[index], kinds)
+        used.insert(option.name)
       }
-      let texts = try recording.texts(for: outputs[index], asked: outputs, controllers)
-      guard !texts.isEmpty else { continue }
-      outputs[index].settings = try kinds.kind(outputs[index].kind, .output).settings(
-        texts, from: outputs[index].settings)
     }
     source.pipeline.outputs = outputs
-    if recording.sync != nil, !source.pipeline.sound.files.path.isEmpty {
-      source.pipeline.sound.files.sync = recording.sync
-    }
     if let path = asking.controlSocket {
       source.pipeline.asking.controlSocket = try outputName(path, "--control-socket")
     }
@@ -54,11 +35,77 @@ extension RunCommand {
     }
   }
 
-  /// The outputs that options name, in the order of the help, and their settings as they are given.
-  private func namedOutputs(
-    _ kinds: Kinds
-  ) throws(RunError) -> [(kind: SinkKind, texts: [String: String])] {
-    var outputs: [(SinkKind, [String: String])] = []
+  /// Throws for an option about outputs that are in no source. A bracket may be without stills.
+  func checkUse(_ used: Set<String>) throws(RunError) {
+    let useless = OutputOption.all.first {
+      $0.text(self) != nil && !used.contains($0.name) && $0.name != "bracket"
+    }
+    if let useless { throw useless.useless }
+  }
+
+  private func set(
+    _ option: OutputOption, to text: String, of part: inout Part, _ kinds: Kinds
+  ) throws(RunError) {
+    // In a file an empty condition is none.
+    if option.name == "record-when", text.isEmpty { try TriggerSink.check(text, of: []) }
+    var texts = [option.setting: text]
+    if option.name == "codec" {
+      let (name, values) = try nameAndValues(text, option: "--codec")
+      texts = values.merging(["codec": name]) { $1 }
+      // What the file says of another codec is not for this one.
+      part[MovieSettings.self]?.codec = MovieCodec()
+      part[MovieSettings.self]?.quality = nil
+    }
+    part.settings = try kinds.kind(part.kind, .output).settings(texts, from: part.settings)
+  }
+
+  /// An output that an option names, and its settings as they are given.
+  private struct NamedOutput {
+    let kind: SinkKind
+    var texts: [String: String] = [:]
+    /// An option of its kind names it, and not `--sink`.
+    var isOwn = true
+    /// The option may be repeated: all outputs of a kind are a list, which it replaces.
+    var isListed: Bool { !isAdded && (!isOwn || kind.name == ShareSink.kind.name) }
+    /// A socket that another program gave is for that program, whatever a file has besides.
+    var isAdded: Bool {
+      kind.name == ShareSink.kind.name && texts["name"]?.hasPrefix("fd:") == true
+    }
+  }
+
+  /// Adds the outputs that options name. Each takes the place of the next output of its kind that a file has,
+  /// whose settings stay where the option says nothing of them. Returns the numbers of those that are named,
+  /// and whether an option of their own names them.
+  private func addNamed(to outputs: inout [Part], _ kinds: Kinds) throws(RunError) -> [Int: Bool] {
+    let given = try namedOutputs(kinds)
+    for kind in Set(given.filter(\.isListed).map(\.kind.name)) {
+      let count = given.count { $0.kind.name == kind && !$0.isAdded }
+      let surplus = outputs.filter { $0.kind == kind }.dropFirst(count).map(\.id)
+      outputs.removeAll { surplus.contains($0.id) }
+    }
+    let described = outputs.count
+    var named: [Int: Bool] = [:]
+    for output in given {
+      let name = output.kind.name
+      let known = outputs[..<described].indices.first {
+        !output.isAdded && outputs[$0].kind == name && named[$0] == nil
+      }
+      named[known ?? outputs.count] = output.isOwn
+      if let known {
+        outputs[known].settings = try output.kind.settings(
+          output.texts, from: outputs[known].settings)
+        continue
+      }
+      let ids = (1...).lazy.map { $0 == 1 ? name : "\(name)\($0)" }
+      let id = ids.first { outputs[$0] == nil }
+      outputs.append(Part(name, id: id, try output.kind.settings(output.texts)))
+    }
+    return named
+  }
+
+  /// The outputs that options name, in the order of the help.
+  private func namedOutputs(_ kinds: Kinds) throws(RunError) -> [NamedOutput] {
+    var outputs: [NamedOutput] = []
     let files = [
       ("--movie", MovieSink.kind, recording.movie), ("--stills", StillSink.kind, recording.stills),
       ("--dump", DumpSink.kind, recording.dump), ("--reports", ReportSink.kind, reports),
@@ -67,108 +114,26 @@ extension RunCommand {
     for (option, kind, path) in files {
       guard let path else { continue }
       _ = try outputName(path, option)
-      outputs.append((kind, ["path": path]))
+      outputs.append(NamedOutput(kind: kind, texts: ["path": path]))
     }
-    if checksum, checksums == nil { outputs.append((ChecksumSink.kind, [:])) }
+    if checksum, checksums == nil { outputs.append(NamedOutput(kind: ChecksumSink.kind)) }
     if let pipe {
       var (layout, values) = try nameAndValues(pipe, option: "--pipe")
       values["layout"] = layout
-      outputs.append((PipeSink.kind, values))
+      outputs.append(NamedOutput(kind: PipeSink.kind, texts: values))
     }
-    for text in share { outputs.append((ShareSink.kind, try kinds.share(text))) }
-    if let virtual { outputs.append((VirtualSink.kind, try kinds.virtual(virtual))) }
-    for text in sink { outputs.append(try kinds.sinkTexts(text)) }
-    if null { outputs.append((NullSink.kind, [:])) }
+    for text in share {
+      outputs.append(NamedOutput(kind: ShareSink.kind, texts: try kinds.share(text)))
+    }
+    if let virtual {
+      outputs.append(NamedOutput(kind: VirtualSink.kind, texts: try kinds.virtual(virtual)))
+    }
+    for text in sink {
+      let (kind, texts) = try kinds.sinkTexts(text)
+      outputs.append(NamedOutput(kind: kind, texts: texts, isOwn: false))
+    }
+    if null { outputs.append(NamedOutput(kind: NullSink.kind)) }
     return outputs
-  }
-
-  /// Throws for an option about an output that is not there.
-  private func refuseUseless(_ outputs: [Part], _ pipeline: Pipeline) throws(RunError) {
-    let kinds = outputs.map(\.kind)
-    for need in recording.needs where need.isGiven {
-      let isThere = need.kinds.contains { kinds.contains($0) }
-      guard !isThere, need.option != "--sync" || pipeline.sound.files.path.isEmpty else { continue }
-      let names = need.kinds.map { "--\($0)" } + (need.option == "--sync" ? ["--sound"] : [])
-      let all = names.dropLast().joined(separator: ", ") + (names.count > 1 ? " and " : "")
-      throw RunError(
-        .usage,
-        "\(need.option) is for \(all)\(names[names.count - 1]); add "
-          + (names.count > 1
-            ? "one of them" : "\(names[0]) \(need.kinds == ["stills"] ? "FOLDER" : "PATH")")
-      )
-    }
-  }
-}
-
-extension RecordingOptions {
-  /// Options that say something of outputs, and of which.
-  var needs: [(option: String, isGiven: Bool, kinds: [String])] {
-    let (movie, stills) = (["movie"], ["stills"])
-    return [
-      ("--every", every != nil, stills), ("--stills-sharpest", stillsSharpest != nil, stills),
-      ("--quality", quality != nil, movie + stills), ("--codec", codec != nil, movie),
-      ("--movie-reports", movieReports, movie), ("--on-demand", onDemand, movie + stills),
-      ("--record-when", recordWhen != nil, movie), ("--keep", keep != nil, movie),
-      ("--pre-roll", preRoll != nil, movie), ("--pre-roll-memory", preRollMemory != nil, movie),
-      ("--split", split != nil, movie), ("--longest", longest != nil, movie),
-      ("--keep-free", keepFree != nil, movie),
-      ("--sync", sync != nil, movie + ["dump", "reports"]),
-    ]
-  }
-
-  /// What the options say of an output of that kind, as texts of its settings.
-  func texts(
-    for part: Part, asked outputs: [Part], _ controllers: ControllerOptions
-  ) throws(RunError) -> [String: String] {
-    var texts: [String: String?] = [:]
-    let isAsked = onDemand ? true.settingText : nil
-    switch part.kind {
-    case MovieSink.kind.name:
-      texts = try codecTexts.mapValues { $0 }
-      let codec = texts["codec"] ?? part[MovieSettings.self]?.codec.name
-      if codec == MovieCodec().name {
-        if let quality { texts["quality"] = quality.settingText }
-      } else if quality != nil, !outputs.contains(where: { $0.kind == StillSink.kind.name }) {
-        throw RunError(
-          .usage,
-          "--quality is for mjpeg and stills; \(codec ?? "") has crf, lower is better: --codec "
-            + "\(codec ?? ""):crf=20")
-      }
-      texts["reports"] = movieReports ? true.settingText : nil
-      texts["on-demand"] = isAsked
-      texts["split"] = split?.settingText
-      texts["longest"] = longest?.settingText
-      texts["keep-free"] = keepFree?.settingText
-      texts["pre-roll"] = preRoll?.settingText
-      texts["pre-roll-memory"] = preRollMemory?.settingText
-      texts["record-when"] = recordWhen
-      texts["keep"] = keep?.settingText
-      texts["sync"] = sync?.settingText
-    case StillSink.kind.name:
-      texts = [
-        "every": every?.settingText, "sharpest": stillsSharpest?.settingText,
-        "quality": quality?.settingText, "when": controllers.stillCondition, "on-demand": isAsked,
-      ]
-    case DumpSink.kind.name, ReportSink.kind.name: texts = ["sync": sync?.settingText]
-    default: break
-    }
-    return texts.compactMapValues(\.self)
-  }
-
-  /// Settings of the movie that --codec gives.
-  private var codecTexts: [String: String] {
-    get throws(RunError) {
-      guard let codec else { return [:] }
-      var (name, values) = try nameAndValues(codec, option: "--codec")
-      if name != MovieCodec().name, values["quality"] != nil {
-        throw RunError(
-          .usage,
-          "--codec \(codec): quality is for mjpeg; \(name) has crf, lower is better: \(name):crf=20"
-        )
-      }
-      values["codec"] = name
-      return values
-    }
   }
 }
 
@@ -184,8 +149,11 @@ extension SoundOptions {
   }
 
   /// Applies the options to a source: microphones with its label (`LABEL=NAME`); those without one are of the
-  /// first source, and `none` is for all.
-  func add(to source: inout Run.Source, among labels: [String], _ kinds: Kinds) throws(RunError) {
+  /// first source, and `none` is for all. How files hold sound is for sources that have such files, if one of
+  /// the run has (`hasSound`).
+  func add(
+    to source: inout Run.Source, among labels: [String], hasSound: Bool, _ kinds: Kinds
+  ) throws(RunError) {
     let own = microphone.compactMap { name -> String? in
       guard let owner = SourceLabel.label(of: name), isOfSource(name, labels) else {
         return source.label == labels[0] || name == SoundParts.none ? name : nil
@@ -206,6 +174,8 @@ extension SoundOptions {
     }
     if let path = self.sound { sound.files.path = try outputName(path, "--sound") }
     if let levels { sound.files.levels = try outputName(levels, "--levels") }
+    source.pipeline.sound = sound
+    guard source.pipeline.holdsSound || !hasSound else { return }
     sound.files.rate = audioRate ?? sound.files.rate
     sound.files.channels = audioChannels ?? sound.files.channels
     sound.files.codec = audioCodec ?? sound.files.codec

@@ -4,7 +4,7 @@ internal import SprocketPipelines
 extension RunCommand {
   /// The run that the options describe.
   func makeRun(_ kinds: Kinds) throws(RunError) -> Run {
-    var run = Run()
+    var (run, before) = (Run(), Run())
     if let pipeline {
       run = try DescriptionFile(path: pipeline).run(kinds)
       run.origins = [pipeline == "-" ? "/dev/stdin" : pipeline]
@@ -13,34 +13,53 @@ extension RunCommand {
       guard pipeline == nil else {
         throw RunError(.usage, "--like and --pipeline both describe the run; give one of them")
       }
-      run = try DescriptionFile(path: like).runBefore(kinds)
+      before = try DescriptionFile(path: like).runBefore(kinds)
+      run = before.unnamed
       run.origins = [like]
     }
-    let before = run
     try addSources(to: &run, kinds)
     let labels = run.sources.map(\.label)
     try sound.checkLabels(labels)
+    var used: Set<String> = []
     for index in run.sources.indices {
-      var source = run.sources[index]
-      try source.naming(in: run) { () throws(RunError) in
-        try sound.add(to: &source, among: labels, kinds)
-        try addOutputs(to: &source, kinds)
-        var pipeline = source.pipeline
-        if !stage.isEmpty {
-          pipeline.stages = try stage.map { (text) throws(RunError) in
-            try kinds.stage(filled(text, source.label))
-          }
-        }
-        try controllers.add(
-          to: &pipeline, isDescribed: stage.isEmpty && !pipeline.stages.isEmpty,
-          needsFocus: recording.stillsSharpest != nil, kinds)
-        source.pipeline = pipeline
+      try run.sources[index].naming(in: run) { () throws(RunError) in
+        try addParts(to: &run.sources[index], kinds, used: &used)
       }
-      run.sources[index] = source
     }
+    let hasSound = sound.sound != nil || run.sources.contains(where: \.pipeline.holdsSound)
+    for index in run.sources.indices {
+      try run.sources[index].naming(in: run) { () throws(RunError) in
+        try sound.add(to: &run.sources[index], among: labels, hasSound: hasSound, kinds)
+      }
+      if recording.sync != nil, !run.sources[index].pipeline.sound.files.path.isEmpty {
+        run.sources[index].pipeline.sound.files.sync = recording.sync
+        used.insert("sync")
+      }
+    }
+    try checkUse(used)
+    try controllers.checkUse(used)
     try addShared(to: &run.settings)
     if let like { tellLeft(run.leaveUnnamed(of: before), like) }
     return run
+  }
+
+  /// Applies the options about stages and outputs to a source.
+  private func addParts(
+    to source: inout Run.Source, _ kinds: Kinds, used: inout Set<String>
+  ) throws(RunError) {
+    if !stage.isEmpty {
+      source.pipeline.stages = try stage.map { (text) throws(RunError) in
+        try kinds.stage(filled(text, source.label))
+      }
+      ControllerOptions.forgetBracket(of: &source.pipeline)
+    }
+    try addOutputs(to: &source, kinds, used: &used)
+    let sharpest = source.pipeline.outputs.contains {
+      $0[StillSettings.self]?.sharpest ?? .zero > .zero
+    }
+    try controllers.add(
+      to: &source.pipeline, isDescribed: stage.isEmpty && !source.pipeline.stages.isEmpty,
+      needsFocus: recording.stillsSharpest != nil && sharpest, kinds, used: &used)
   }
 
   /// Tells which outputs of the run before are not repeated.

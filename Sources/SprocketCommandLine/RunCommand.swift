@@ -221,7 +221,18 @@ struct RunCommand: ParsableCommand {
   func execute(
     _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
-    var job = RunJob(try makeRun(kinds))
+    let run = try makeRun(kinds)
+    do {
+      try execute(run, kinds, invocation, &signals)
+    } catch let error as RunError {
+      throw error.byKinds(of: run)
+    }
+  }
+
+  private func execute(
+    _ run: Run, _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    var job = RunJob(run)
     if printPipeline {
       job.run.moveFiles(to: workingFolder())
       if let (source, error) = job.run.errors(kinds).first {
@@ -233,6 +244,21 @@ struct RunCommand: ParsableCommand {
     (job.isQuiet, job.isVerbose) = (quiet, verbose)
     job.usesKeys = job.run.sources.contains { $0.pipeline.waitsForRequests }
     try job.execute(kinds, invocation, &signals)
+  }
+}
+
+extension RunError {
+  /// The same with the kinds of outputs in place of their names: options are called as kinds are.
+  fileprivate func byKinds(of run: Run) -> RunError {
+    let outputs = run.sources.flatMap(\.pipeline.outputs)
+    let paths = settings.map { path in
+      let steps = path.steps
+      guard steps.count > 1, steps[0] == "outputs", let part = outputs[steps[1]] else {
+        return path
+      }
+      return SinkKind.path(part.kind, steps.dropFirst(2).first)
+    }
+    return RunError(code, description, paths, device: device)
   }
 }
 

@@ -77,7 +77,9 @@ extension PreparedRun {
   private func missingStills(_ summary: RunSummary) -> RunError? {
     guard pipeline.asking.until == ControllerOptions.bracketEnd,
       let steps = pipeline.stages[Bracket.plugin.name]?[Bracket.Settings.self]?.steps.values.count,
-      let part = pipeline.outputs.first(where: { $0[StillSettings.self] != nil }),
+      let part = pipeline.outputs.first(where: {
+        $0[StillSettings.self]?.when == ControllerOptions.bracketStep
+      }),
       let stills = summary.ledger.entries.first(where: { $0.sink == part.id }),
       stills.counts[.delivered] < steps
     else { return nil }

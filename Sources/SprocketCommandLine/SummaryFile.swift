@@ -20,15 +20,14 @@ struct SummaryFile: ~Copyable {
   consuming func write(
     _ results: [RunResult], of run: Run, pairs: [PairStatistics]
   ) throws(RunError) {
+    guard let file else { return }
     var run = run
     run.moveFiles(to: workingFolder())
-    let pipeline = TreeDocument(run)
     let histograms = run.settings.histograms
-    guard let file else { return }
     let documents = results.map { result in
       SummaryDocument(
         result.summary, recordings: result.recordings, digests: result.digests,
-        hasHistograms: histograms, pipeline: results.count == 1 ? pipeline : nil)
+        hasHistograms: histograms)
     }
     let text: String?
     if documents.count == 1 {
@@ -38,15 +37,17 @@ struct SummaryFile: ~Copyable {
       text = try? jsonText(
         SummariesDocument(
           sources: Dictionary(zip(labels, documents)) { $1 },
-          pairs: pairs.map { PairsDocument($0) },
-          pipeline: pipeline))
+          pairs: pairs.map { PairsDocument($0) }))
     }
+    // All other keys are sorted; in the description their order has a meaning.
+    let tree = text.flatMap { try? Tree(json: Array($0.utf8), within: .summary) }
+    let described = tree?.entries.map { $0 + [Tree.Entry("pipeline", Tree(run.stored))] }
     // Numbers alone can be refused, and none of these is infinite.
-    guard let text else {
+    guard let described else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
     }
     do throws(RunError) {
-      try file.write(text + "\n")
+      try file.write(Tree(.map(described)).json + "\n")
     } catch  where error.code == .readerGone {
       // Whoever reads standard output has read enough.
     }
@@ -148,14 +149,11 @@ struct SummaryDocument: Encodable {
   let recordings: [RecordingRecord]
   let digests: [String: String]
   let hasHistograms: Bool
-  /// What was asked for; `nil` beside others of the same run.
-  let pipeline: TreeDocument?
 
   init(
     _ summary: RunSummary, recordings: [RecordingRecord] = [], digests: [String: String],
-    hasHistograms: Bool = false, pipeline: TreeDocument? = nil
+    hasHistograms: Bool = false
   ) {
-    self.pipeline = pipeline
     self.summary = summary
     self.recordings = recordings
     self.digests = digests
@@ -201,7 +199,6 @@ struct SummaryDocument: Encodable {
     if !summary.audio.isEmpty {
       try root.encode(summary.audio.map { SoundDocument($0) }, forKey: Key("sound"))
     }
-    try root.encodeIfPresent(pipeline, forKey: Key("pipeline"))
     var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))
     for stage in summary.timedStages {
       try stages.encode(StageLine(stage, histogram: hasHistograms), forKey: Key(stage.name))
@@ -218,47 +215,6 @@ struct SummaryDocument: Encodable {
   }
 
   private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }
-}
-
-/// A tree as a part of a document.
-struct TreeDocument: Encodable {
-  let tree: Tree
-
-  init(tree: Tree) { self.tree = tree }
-
-  /// Makes the document of a run. Sources are a list, since keys are sorted, and their order matters.
-  init(_ run: Run) {
-    var tree = Tree(run.stored)
-    if case .map(var entries) = tree.content,
-      let index = entries.firstIndex(where: { $0.key == "sources" })
-    {
-      let sources = entries[index].value.entries ?? []
-      entries[index].value = Tree(.list(sources.map { Tree(.map([$0])) }))
-      tree = Tree(.map(entries))
-    }
-    self.tree = tree
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    switch tree.content {
-    case .map(let entries):
-      var map = encoder.container(keyedBy: SummaryDocument.Key.self)
-      for entry in entries {
-        try map.encode(Self(tree: entry.value), forKey: SummaryDocument.Key(entry.key))
-      }
-    case .list(let list):
-      var values = encoder.unkeyedContainer()
-      for item in list { try values.encode(Self(tree: item)) }
-    case .scalar(let scalar):
-      var value = encoder.singleValueContainer()
-      if scalar.isQuoted { return try value.encode(scalar.text) }
-      if tree.isNull { return try value.encodeNil() }
-      if let flag = Bool(scalar.text) { return try value.encode(flag) }
-      if let whole = Int64(scalar.text) { return try value.encode(whole) }
-      if let whole = UInt64(scalar.text) { return try value.encode(whole) }
-      try value.encode(Double(scalar.text) ?? 0)
-    }
-  }
 }
 
 extension [(name: String, value: UInt64)] {

@@ -111,11 +111,13 @@ extension Kinds {
     return StageChoice(plugin, settings: part.settings)
   }
 
-  /// Throws for settings of a part with which nothing can be made.
-  func check(_ part: Part, _ role: Role) throws(RunError) {
-    guard let kind = self[role].first(where: { $0.name == part.kind }) else { return }
-    try part.settings.check(of: "the \(role.noun) \(part.kind)") { role.path(part.id, $0) }
-    try kind.check(part.settings) { role.path(part.id, $0) }
+  /// Errors for settings of a part with which nothing can be made.
+  func errors(of part: Part, _ role: Role) -> [RunError] {
+    guard let kind = self[role].first(where: { $0.name == part.kind }) else { return [] }
+    let refused = RunError.thrown { () throws(RunError) in
+      try part.settings.check(of: "the \(role.noun) \(part.kind)") { role.path(part.id, $0) }
+    }
+    return refused + kind.errors(of: part.settings) { role.path(part.id, $0) }
   }
 
   /// Makes the sink of a part.
@@ -169,6 +171,12 @@ public struct Part: Sendable, Equatable {
   public subscript<Settings: KindSettings>(_ type: Settings.Type) -> Settings? {
     get { settings as? Settings }
     set { if let newValue, Swift.type(of: settings) == type { settings = newValue } }
+  }
+
+  /// Whether it records on request, on a condition or within limits, which one output of a kind does.
+  public var isAsked: Bool {
+    self[MovieSettings.self].map { $0.isAsked || $0.recordsAtOnce }
+      ?? self[StillSettings.self]?.isOnDemand ?? false
   }
 
   public static func == (one: Part, other: Part) -> Bool {

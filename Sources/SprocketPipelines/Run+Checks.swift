@@ -1,105 +1,98 @@
 public import Sprocket
 
 // What goes with what: one table, so that every door refuses alike.
-/// What settings have to be together.
-struct Rule {
-  /// The source whose settings they are; `nil` for the run's.
-  var source: Run.Source?
-  /// Throws where they are not.
-  let check: () throws(RunError) -> Void
+extension [RunError] {
+  /// Adds a sentence about settings that do not go together.
+  mutating func note(_ sentence: String, _ settings: SettingPath...) {
+    append(RunError(.usage, sentence, settings))
+  }
 }
 
 extension Run {
   /// All that can be known to be wrong before a device or a file is opened, each with the source that it is
   /// of, if it is of one.
   public func errors(_ kinds: Kinds) -> [(source: Source?, error: RunError)] {
-    var errors: [(source: Source?, error: RunError)] = []
-    func note(_ source: Source?, _ rule: () throws(RunError) -> Void) {
-      do throws(RunError) { try rule() } catch { errors.append((source, error)) }
-    }
-    for rule in rules { note(rule.source, rule.check) }
     let resolved = resolved
-    note(nil) { () throws(RunError) in try RunFiles(resolved).check(isOutputClosed: false) }
+    var errors = ruleErrors
+    errors += RunFiles(resolved).errors(isOutputClosed: false).map { (nil, $0) }
     for source in resolved.sources {
-      for (role, part) in source.pipeline.parts {
-        note(source) { () throws(RunError) in try kinds.check(part, role) }
-      }
-      for error in source.pipeline.conditionErrors(kinds) { errors.append((source, error)) }
+      let pipeline = source.pipeline
+      errors += pipeline.parts.flatMap { kinds.errors(of: $1, $0) }.map { (source, $0) }
+      errors += pipeline.conditionErrors(kinds).map { (source, $0) }
     }
     return errors
   }
 
   /// Throws for settings that need another one, or that exclude each other.
   public func check() throws(RunError) {
-    for rule in rules {
-      if let source = rule.source {
-        try source.naming(in: self, rule.check)
-      } else {
-        try rule.check()
-      }
-    }
+    guard let (source, error) = ruleErrors.first else { return }
+    try source?.naming(in: self) { () throws(RunError) in throw error }
+    throw error
   }
 
-  private var rules: [Rule] {
-    var rules = [Rule(check: checkSources), Rule(check: checkFiles), Rule(check: checkPairs)]
-    for source in sources {
-      for rule in source.pipeline.rules(settings) {
-        rules.append(Rule(source: source, check: rule.check))
+  private var ruleErrors: [(source: Source?, error: RunError)] {
+    var own = sourceErrors + fileErrors + pairErrors
+    if sources.count > 1 { own += nameErrors + deviceErrors }
+    return own.map { (nil, $0) }
+      + sources.flatMap { source in
+        source.pipeline.ruleErrors(settings).map { (source, $0) }
       }
-    }
-    if sources.count > 1 {
-      rules += nameErrors.map { error in Rule { () throws(RunError) in throw error } }
-      rules.append(Rule(check: checkDevices))
-    }
-    return rules
   }
 
-  private func checkSources() throws(RunError) {
-    guard sources.count <= DumpOutput.mostSources else {
-      throw RunError(.usage, "a run has at most \(DumpOutput.mostSources) sources", change: .source)
+  private var sourceErrors: [RunError] {
+    var errors: [RunError] = []
+    if sources.count > DumpOutput.mostSources {
+      errors.note(
+        "a run has at most \(DumpOutput.mostSources) sources",
+        .source)
     }
     for (index, source) in sources.enumerated()
     where sources[..<index].contains(where: { $0.label == source.label }) {
-      throw RunError(
-        .usage, "two sources are called \(source.label); give each a label of its own",
-        change: .source)
+      errors.note(
+        "two sources are called \(source.label); give each a label of its own",
+        .source)
     }
+    return errors
   }
 
-  private func checkFiles() throws(RunError) {
+  private var fileErrors: [RunError] {
+    var errors: [RunError] = []
     if settings.histograms, settings.summary.isEmpty {
-      throw RunError(
-        .usage, "histograms are part of a summary; give it a file",
-        change: SettingPath("histograms"), SettingPath("summary"))
+      errors.note(
+        "histograms are part of a summary; give it a file",
+        SettingPath("histograms"), SettingPath("summary"))
     }
+    return errors
   }
 
-  private func checkPairs() throws(RunError) {
+  private var pairErrors: [RunError] {
+    var errors: [RunError] = []
     if !settings.pairs.isEmpty, settings.pair == nil {
-      throw RunError(
-        .usage, "pairs need a time that their frames may be apart, such as 5ms",
-        change: SettingPath("pairs"), SettingPath("pair"))
+      errors.note(
+        "pairs need a time that their frames may be apart, such as 5ms",
+        SettingPath("pairs"), SettingPath("pair"))
     }
     if settings.pair != nil, sources.count == 1 {
-      throw RunError(
-        .usage, "frames are paired of several sources; name a second one",
-        change: SettingPath("pair"), .source)
+      errors.note(
+        "frames are paired of several sources; name a second one",
+        SettingPath("pair"), .source)
     }
+    return errors
   }
 
-  /// Throws if two sources use the same camera, or the same microphone that allows one reader at a time.
-  private func checkDevices() throws(RunError) {
+  /// Errors if two sources use the same camera, or the same microphone that allows one reader at a time.
+  private var deviceErrors: [RunError] {
+    var errors: [RunError] = []
     var known: [String: String] = [:]
     for source in sources {
       let part = source.pipeline.source
       if part == nil || part?.kind == CameraSource.kind.name {
         let name = part?[CameraSettings.self]?.name ?? ""
         if let other = known.updateValue(source.label, forKey: "camera \(name)") {
-          throw RunError(
-            .usage,
+          errors.note(
             "\(other) and \(source.label) are the same camera, "
               + "\(name.isEmpty ? "the first one" : name); name each, as `sprocket devices` lists them",
-            change: .source)
+            .source)
         }
       }
       for part in source.pipeline.sound.microphones {
@@ -107,13 +100,13 @@ extension Run {
           name.isEmpty || name.contains(/^(plug)?hw:/),
           let other = known.updateValue(source.label, forKey: "microphone \(name)")
         else { continue }
-        throw RunError(
-          .usage,
+        errors.note(
           "\(other) and \(source.label) hear the same microphone, "
             + "\(name.isEmpty ? "the first one" : name), which takes one reader; give `sound` to one source",
-          change: .microphone)
+          .microphone)
       }
     }
+    return errors
   }
 
   /// Errors where the sources would write into the same file, or to the same reader.
@@ -123,11 +116,9 @@ extension Run {
     for (index, source) in sources.enumerated() {
       for part in source.pipeline.outputs {
         if part.kind == PipeSink.kind.name {
-          errors.append(
-            RunError(
-              .usage,
-              "a pipe writes to standard output, and there are several sources; share frames instead",
-              change: Kinds.Role.output.path(part.id, nil)))
+          errors.note(
+            "a pipe writes to standard output, and there are several sources; share frames instead",
+            Kinds.Role.output.path(part.id, nil))
         }
         if let error = part[StillSettings.self].flatMap({ folderError($0, of: part) }) {
           errors.append(error)
@@ -152,11 +143,9 @@ extension Run {
       guard let other = known.updateValue(index, forKey: "\(path(setting.name)) \(name)"),
         other != index
       else { continue }
-      errors.append(
-        RunError(
-          .usage,
-          "\(name) is of several sources; put {source} into its name, which stands for each source's label",
-          change: path(setting.name)))
+      errors.note(
+        "\(name) is of several sources; put {source} into its name, which stands for each source's label",
+        path(setting.name))
     }
     return errors
   }

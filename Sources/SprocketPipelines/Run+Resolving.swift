@@ -32,12 +32,14 @@ extension Run {
     return run
   }
 
-  /// The dump that several sources share; `nil` where each has its own, or there is none.
-  var sharedDump: DumpSettings? {
-    guard sources.count > 1 else { return nil }
-    let dumps = sources.compactMap { $0.pipeline.outputs[DumpSink.kind.name]?[DumpSettings.self] }
-    guard let first = dumps.first, dumps.count == sources.count else { return nil }
-    return dumps.allSatisfy { $0.path == first.path } ? first : nil
+  /// The dumps that several sources share: by their paths, the numbers of their sources.
+  var sharedDumps: [String: [Int]] {
+    var owners: [String: [Int]] = [:]
+    for (index, source) in sources.enumerated() {
+      let paths = source.pipeline.outputs.compactMap { $0[DumpSettings.self]?.path.path }
+      for path in Set(paths) { owners[path, default: []].append(index) }
+    }
+    return owners.filter { $0.value.count > 1 }
   }
 }
 
@@ -52,8 +54,8 @@ extension Pipeline {
 
   /// The settings of the movie that is recorded on request, on a condition, or with limits; else the first.
   public var askedMovie: MovieSettings? {
-    let movies = outputs.compactMap { $0[MovieSettings.self] }
-    return movies.first { $0.isAsked || $0.recordsAtOnce } ?? movies.first
+    let movies = outputs.filter { $0.kind == MovieSink.kind.name }
+    return (movies.first(where: \.isAsked) ?? movies.first)?[MovieSettings.self]
   }
 
   fileprivate mutating func resolve(_ settings: RunSettings) {

@@ -32,15 +32,16 @@ struct RunFiles {
   /// Collects the files of a run, which must be ``Run/resolved``.
   init(_ run: Run) {
     sources = run.sources
-    let hasSharedDump = run.sharedDump != nil
+    let shared = run.sharedDumps
     for (index, source) in run.sources.enumerated() {
       let pipeline = source.pipeline
       add(pipeline.source, .source, index)
       for part in pipeline.sound.microphones { add(part, .microphone, index) }
       for part in pipeline.stages { add(part, .stage, index) }
       for part in pipeline.outputs {
-        let isShared = hasSharedDump && part.id == DumpSink.kind.name && index > 0
-        if !isShared { add(part, .output, index) }
+        // A dump that sources share is the first one's.
+        let owners = part[DumpSettings.self].flatMap { shared[$0.path.path] }
+        if owners?.first ?? index == index { add(part, .output, index) }
       }
       add(pipeline.sound.files, index) { SettingPath("sound", $0) }
       add(pipeline.asking, index) { SettingPath($0) }
@@ -69,38 +70,43 @@ struct RunFiles {
     }
   }
 
-  /// Throws if two parts of a run name the same file, or one names the partial file of the other: one would
-  /// destroy what the other writes or reads. Throws where several write to standard output, or it is closed.
-  func check(isOutputClosed: Bool) throws(RunError) {
-    for source in sources {
-      if let part = source.pipeline.source,
-        [FileSource.kind.name, ReplaySource.kind.name].contains(part.kind),
-        let path = part.settings.files.first(where: { $0.setting == "path" })?.path
-      {
-        try FileIdentity.refuseDevice(path)
+  /// Errors where two parts of a run name the same file, or one names the partial file of the other: one
+  /// would destroy what the other writes or reads; and where several write to standard output, or it is
+  /// closed.
+  func errors(isOutputClosed: Bool) -> [RunError] {
+    var errors: [RunError] = []
+    for part in sources.compactMap(\.pipeline.source)
+    where [FileSource.kind.name, ReplaySource.kind.name].contains(part.kind) {
+      guard let path = part.settings.files.first(where: { $0.setting == "path" })?.path else {
+        continue
       }
+      errors += RunError.thrown { () throws(RunError) in try FileIdentity.refuseDevice(path) }
     }
-    try checkStandardOutput(isOutputClosed)
+    errors += outputErrors(isOutputClosed)
     var known: [String: (index: Int, file: File)] = [:]
     for (index, file) in files.enumerated() where !FileIdentity.isStandardOutput(file.name) {
+      /// Notes the name; an error if another part has it.
+      func clash(_ identity: String, isPartial: Bool) -> RunError? {
+        guard let other = known.updateValue((index, file), forKey: identity), other.index != index,
+          other.file.isWritten || file.isWritten
+        else { return nil }
+        return Self.clash(other.file, file, isPartial: isPartial)
+      }
       if file.use == .folder {
         // Files of other names may lie in a folder.
         let identity = FileIdentity.folderIdentity(file.folder)
-        let other = known.updateValue((index, file), forKey: identity)
-        if let other { throw Self.clash(other.file, file, isPartial: false) }
+        errors += [clash(identity, isPartial: false)].compactMap(\.self)
         continue
       }
       guard let resolved = FileIdentity.resolved(file: file.name) else { continue }
-      let partial = file.isWritten ? [(OutputFile.partialPath(of: resolved), true)] : []
-      for (name, isPartial) in [(resolved, false)] + partial {
-        let other = known.updateValue((index, file), forKey: FileIdentity.identity(name))
-        guard let other, other.index != index, other.file.isWritten || file.isWritten else {
-          continue
-        }
-        throw Self.clash(other.file, file, isPartial: isPartial)
-      }
-      try checkFolders(file, resolved)
+      let partial = file.isWritten ? OutputFile.partialPath(of: resolved) : nil
+      errors += [
+        clash(FileIdentity.identity(resolved), isPartial: false),
+        partial.flatMap { clash(FileIdentity.identity($0), isPartial: true) },
+      ].compactMap(\.self)
+      errors += folderErrors(file, resolved)
     }
+    return errors
   }
 
   private static func clash(_ one: File, _ other: File, isPartial: Bool) -> RunError {
@@ -122,51 +128,51 @@ struct RunFiles {
       [one.path, other.path])
   }
 
-  private func checkStandardOutput(_ isClosed: Bool) throws(RunError) {
+  private func outputErrors(_ isClosed: Bool) -> [RunError] {
+    var errors = files.filter {
+      $0.name == "-" && ($0.use == .folder || $0.kind == DumpSink.kind.name)
+    }.map {
+      RunError(
+        .usage, "cannot go to standard output; give a name (./- is a file of that name)", [$0.path])
+    }
     var writers = files.filter { $0.isWritten && FileIdentity.isStandardOutput($0.name) }
       .map(\.path)
-    if let unfit = files.first(where: {
-      $0.name == "-" && ($0.use == .folder || $0.kind == DumpSink.kind.name)
-    }) {
-      throw RunError(
-        .usage, "cannot go to standard output; give a name (./- is a file of that name)",
-        [unfit.path])
-    }
     for source in sources {
       writers += source.pipeline.outputs.filter { $0.kind == PipeSink.kind.name }
         .map { Kinds.Role.output.path($0.id, nil) }
     }
     if writers.count > 1 {
-      throw RunError(
-        .usage, "two outputs write to standard output; give one of them a file", writers)
+      errors.append(
+        RunError(.usage, "two outputs write to standard output; give one of them a file", writers))
+    } else if isClosed, let writer = writers.first {
+      errors.append(
+        RunError(.usage, "standard output is closed; send it to a file or pipe", [writer]))
     }
-    if isClosed, let writer = writers.first {
-      throw RunError(
-        .usage, "standard output is closed; send it to a file or pipe", [writer])
-    }
+    return errors
   }
 
-  /// Throws if a file's name is one that stills or a movie may choose for their own files.
-  private func checkFolders(_ file: File, _ resolved: String) throws(RunError) {
+  /// Errors if a file's name is one that stills or a movie may choose for their own files.
+  private func folderErrors(_ file: File, _ resolved: String) -> [RunError] {
     let (folder, name) = FileIdentity.parts(resolved)
+    var errors: [RunError] = []
     for part in sources.flatMap(\.pipeline.outputs) {
+      let output = Kinds.Role.output.path(part.id, nil)
       if let stills = part[StillSettings.self]?.path.settingText, StillSink.isStill(name),
         FileIdentity.identity(StillSink.folder(of: stills)) == FileIdentity.identity(folder)
       {
-        throw RunError(
-          .usage,
+        errors.note(
           "\(file.name) is a still of the folder \(stills), which would be replaced; choose another folder",
-          [file.path, Kinds.Role.output.path(part.id, nil)])
+          file.path, output)
       }
       if let movie = part[MovieSettings.self]?.path.path, movie != file.name,
         let target = FileIdentity.resolved(file: movie), MovieSink.mayContinue(target, in: name),
         FileIdentity.identity(folder) == FileIdentity.identity(FileIdentity.parts(target).folder)
       {
-        throw RunError(
-          .usage,
+        errors.note(
           "\(file.name) has a name in which \(movie) goes on where the format changes; choose another name",
-          [file.path, Kinds.Role.output.path(part.id, nil)])
+          file.path, output)
       }
     }
+    return errors
   }
 }

@@ -9,7 +9,8 @@ public final class RunMaker {
   public let pairing: FramePairing?
   private let kinds: Kinds
   private let sources: [any Source]
-  private let dump: DumpOutput?
+  /// The dumps that several sources share, by their paths, and the numbers of these sources.
+  private let dumps: [String: (output: DumpOutput, sources: [Int])]
   /// What was asked for, without folders, so that equal runs have equal descriptions.
   private let description: String
 
@@ -21,7 +22,7 @@ public final class RunMaker {
   ) throws(RunError) {
     try asked.check()
     let run = asked.resolved
-    try RunFiles(run).check(isOutputClosed: isOutputClosed)
+    if let error = RunFiles(run).errors(isOutputClosed: isOutputClosed).first { throw error }
     (self.run, self.kinds) = (run, kinds)
     // Nor does it have the names of what is written: a dump's bytes do not depend on its own.
     let description = Tree(asked.stored.withoutFolders.withoutOutputNames).json
@@ -36,17 +37,18 @@ public final class RunMaker {
     }
     try Self.checkDevices(run, sources)
     self.sources = sources
-    let path = run.sharedDump?.path.path
-    let count = run.sources.count
-    dump = path.map {
-      DumpOutput(
-        path: $0, overwrite: run.settings.overwrite, sources: count,
-        description: description)
+    let overwrite = run.settings.overwrite
+    var dumps: [String: (output: DumpOutput, sources: [Int])] = [:]
+    for (path, sources) in run.sharedDumps {
+      let output = DumpOutput(
+        path: path, overwrite: overwrite, sources: sources.count, description: description)
+      dumps[path] = (output, sources)
     }
+    self.dumps = dumps
     pairing = try run.settings.pair.map { tolerance throws(RunError) in
       let path = run.settings.pairs.isEmpty ? nil : run.settings.pairs.path
       return try FramePairing(
-        run.sources.map(\.label), within: tolerance, path: path, overwrite: run.settings.overwrite)
+        run.sources.map(\.label), within: tolerance, path: path, overwrite: overwrite)
     }
   }
 
@@ -80,7 +82,7 @@ public final class RunMaker {
     for part in pipeline.outputs { try add(part, request, index, to: &made) }
     if made.sinks.isEmpty { made.sinks.append(NullSink()) }
     if let movie = pipeline.conditionalMovie {
-      let condition = MadePipeline.Condition(keep: movie.keep)
+      let condition = MadePipeline.Condition(keep: movie.usedKeep)
       made.condition = condition
       made.sinks.append(try TriggerSink(movie.when) { condition.note($0, $1) })
     }
@@ -123,10 +125,12 @@ public final class RunMaker {
   private func add(
     _ part: Part, _ request: OutputRequest, _ index: Int, to made: inout MadePipeline.Sinks
   ) throws(RunError) {
-    if let dump, part.id == DumpSink.kind.name, let settings = part[DumpSettings.self] {
+    if let settings = part[DumpSettings.self], let dump = dumps[settings.path.path],
+      let place = dump.sources.firstIndex(of: index)
+    {
       made.sinks.append(
         DumpSink(
-          sharing: dump, source: run.sources[index].label, index: index,
+          part.id, sharing: dump.output, source: run.sources[index].label, index: place,
           sound: try request.makeTaps(DumpSink.kind.name), sync: settings.sync))
       return
     }

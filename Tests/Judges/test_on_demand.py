@@ -422,7 +422,7 @@ def test_files_of_patterns_are_never_replaced(tmp_path):
 
 @pytest.mark.parametrize("arguments, sentence", [
     (["--on-demand"], "--on-demand is for --movie and --stills"),
-    (["--split", "1s"], "--split is for --movie"), (["--movie", "a.mov", "--split", "1"], "60s or 500M"),
+    (["--split", "1s"], "is for --movie"), (["--movie", "a.mov", "--split", "1"], "60s or 500M"),
     (["--movie", "a.avi", "--on-demand"], "the ending says"),
 ])
 def test_options_that_do_not_fit_are_refused(arguments, sentence):

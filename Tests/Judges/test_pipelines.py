@@ -123,6 +123,39 @@ def test_what_yaml_takes_for_something_else_is_read_right_or_refused(text, exit,
     assert os.listdir(tmp_path) == ["p.yaml"], "to check makes no file"
 
 
+def test_check_tells_all_at_once(tmp_path):
+    (tmp_path / "p.yaml").write_text("""source: scene
+outputs:
+  movie:
+    path: a.avi
+    codec: x264
+    keep: 3s
+    quality: 90
+  one: {kind: reports, path: r}
+  two: {kind: reports, path: r}
+  three: {kind: checksum, path: s}
+  four: {kind: checksum, path: s}
+  five: {kind: stills, path: s, every: 1s, sharpest: 1s}
+histograms: true
+""")
+    told = sprocket("check", "p.yaml", check=False, cwd=tmp_path).errors
+    for place, says in [(4, "outputs.movie.path: cannot write"), (5, "no encoder x264"),
+                        (6, "keep is the time after a condition"), (7, "quality is for mjpeg"),
+                        (8, "name the same file"), (10, "name the same file"),
+                        (12, "sharpest are not taken together with every"), (13, "histograms are part")]:
+        assert re.search(f"line {place}: .*{re.escape(says)}", told), (place, says, told)
+
+
+def test_a_summary_keeps_the_order_of_its_description(tmp_path):
+    (tmp_path / "p.yaml").write_text("sources: {b: scene, a: scene}\nframes: 2\nsummary: s.json\noutputs: "
+                                     "{z: {kind: checksum}, y: {kind: checksum}, x: {kind: checksum}}\n")
+    sprocket("run", "--pipeline", "p.yaml", "--quiet", cwd=tmp_path)
+    found = json.loads((tmp_path / "s.json").read_text())["pipeline"]
+    assert list(found["outputs"]) == ["z", "y", "x"] and list(found["sources"]) == ["b", "a"]
+    printed = sprocket("run", "--like", "s.json", "--print-pipeline", cwd=tmp_path).stdout
+    assert list(yaml.safe_load(printed)["outputs"]) == ["z", "y", "x"]
+
+
 def test_options_win_over_the_file(tmp_path):
     (tmp_path / "p.yaml").write_text(
         "source: {kind: scene, size: 64x48, seed: 3}\nstages: [focus]\nframes: 9\n"
@@ -162,6 +195,157 @@ def test_an_option_wins_also_where_its_value_is_the_default(file, options, is_sa
     printed = yaml.safe_load(result.stdout)
     found = json.loads(json.dumps({key: printed[key] for key in is_same}).replace(str(tmp_path), "D"))
     assert found == is_same
+
+
+# Two movies of which one waits, two shares and two outputs of stills.
+TWICE = """source: {kind: scene, size: 64x48}
+stages: [motion]
+outputs:
+  full: {kind: movie, path: full.mov}
+  event: {kind: movie, path: "e-{n}.mov", record-when: motion.score > 0.2}
+  near: {kind: share, name: a, layout: gray}
+  far: {kind: share, name: b}
+  left: {kind: stills, path: left}
+  right: {kind: stills, path: right}
+"""
+
+
+def described(text, options, folder):
+    """The run that a file and options mean, with D for the folder."""
+    (folder / "p.yaml").write_text(text)
+    printed = sprocket("run", "--pipeline", "p.yaml", *options, "--print-pipeline", cwd=folder)
+    return yaml.safe_load(printed.stdout.decode().replace(str(folder), "D"))
+
+
+@pytest.mark.parametrize("options, changed", [
+    ("--codec h264", {"full": {"codec": "h264"}, "event": {"codec": "h264"}}),
+    ("--movie x.mov --codec h264", {"full": {"path": "D/x.mov", "codec": "h264"}}),
+    ("--movie x.mov --movie-reports --quality 50",
+     {"full": {"path": "D/x.mov", "reports": True, "quality": 50}}),
+    ("--movie x.mov --sink movie:y.mov --codec h264",
+     {"full": {"path": "D/x.mov", "codec": "h264"}, "event": {"path": "D/y.mov"}}),
+    ("--sink movie:x.mov --codec h264", {"full": {"path": "D/x.mov", "codec": "h264"}, "event": None}),
+    ("--split 10s --longest 1m --keep-free 1G",
+     {"event": {"split": "10s", "longest": "60s", "keep-free": "1G"}}),
+    ("--split 1M --longest 1.5h", {"event": {"split": "1M", "longest": "5400s"}}),
+    ("--keep 3s --pre-roll 1s --pre-roll-memory 256M",
+     {"event": {"keep": "3s", "pre-roll": "1s", "pre-roll-memory": "256M"}}),
+    ("--sync 1s", {"full": {"sync": "1s"}, "event": {"sync": "1s"}}),
+    ("--movie x.mov --sync 1s", {"full": {"path": "D/x.mov", "sync": "1s"}, "event": {"sync": "1s"}}),
+    ("--every 1s", {"left": {"every": "1s"}, "right": {"every": "1s"}}),
+    ("--stills x --every 1s --quality 50", {"left": {"path": "D/x", "every": "1s", "quality": 50}}),
+    ("--stills x --on-demand", {"left": {"path": "D/x", "on-demand": True}}),
+    ("--codec h264 --quality 50",
+     {"full": {"codec": "h264"}, "event": {"codec": "h264"}, "left": {"quality": 50},
+      "right": {"quality": 50}}),
+    ("--share c", {"near": {"name": "c"}, "far": None}),
+    ("--share c --share d --share e",
+     {"near": {"name": "c"}, "far": {"name": "d"}, "share": {"name": "e"}}),
+    # The socket of another program is beside what the file has.
+    ("--share fd:9", {"share": {"name": "fd:9"}}),
+])
+def test_an_option_is_for_the_outputs_that_the_command_line_names(options, changed, tmp_path):
+    before = described(TWICE, [], tmp_path)["outputs"]
+    wanted = {name: before.get(name, {}) | change for name, change in changed.items() if change is not None}
+    expected = {name: part for name, part in (before | wanted).items() if changed.get(name, {}) is not None}
+    assert described(TWICE, options.split(), tmp_path)["outputs"] == expected
+
+
+def test_options_number_the_outputs_of_a_kind(tmp_path):
+    options = "--movie a.mov --sink movie:b.mov --sink movie:c.mov --share x --share y --checksum " \
+        "--sink checksum"
+    found = described("source: scene", options.split(), tmp_path)["outputs"]
+    assert {name: part.get("path", part.get("name")) for name, part in found.items()} == {
+        "movie": "D/a.mov", "checksum": None, "share": "x", "share2": "y", "movie2": "D/b.mov",
+        "movie3": "D/c.mov", "checksum2": None}
+    sprocket("run", *SCENE, "--movie", "a.mov", "--sink", "movie:b.mov", "--codec", "h264",
+             "--summary", "s.json", cwd=tmp_path)
+    assert set(json.loads((tmp_path / "s.json").read_text())["sinks"]) == {"movie", "movie2"}
+    codecs = [json.loads(sprocket("inspect", tmp_path / name, "--json").stdout)[0]["tracks"][0]["codec"]
+              for name in ("a.mov", "b.mov")]
+    assert codecs == ["h264", "mjpeg"]
+
+
+SEVERAL = """sources:
+  a: {kind: scene, outputs: {movie: a.mov}, stages: [meter]}
+  b: {kind: scene, outputs: {stills: b}, stages: [meter]}
+"""
+
+
+@pytest.mark.parametrize("outputs, names", [
+    ("{copy: {kind: dump, path: d.mcap}}", ["d.mcap"]),
+    ("{dump: d.mcap, copy: {kind: dump, path: e.mcap}}", ["d.mcap", "e.mcap"]),
+    ("{dump: {kind: movie, path: '{source}.mov'}, copy: {kind: dump, path: d.mcap}}", ["d.mcap"]),
+])
+def test_sources_share_a_dump_whatever_it_is_called(outputs, names, tmp_path):
+    (tmp_path / "p.yaml").write_text(f"sources: {{a: scene, b: scene}}\nframes: 4\noutputs: {outputs}\n")
+    sprocket("check", "p.yaml", cwd=tmp_path)
+    sprocket("run", "--pipeline", "p.yaml", "--quiet", "--summary", "s.json", cwd=tmp_path)
+    sinks = json.loads((tmp_path / "s.json").read_text())["sources"]["a"]["sinks"]
+    assert {name.removesuffix("-fates") for name in sinks} == set(yaml.safe_load(outputs))
+    for name in names:
+        for source in "ab":
+            sprocket("run", "--source", f"replay:{name}", "--source-set", f"stream={source}", "--checksums",
+                     f"{source}.sums", "--quiet", "--overwrite", cwd=tmp_path)
+            assert len((tmp_path / f"{source}.sums").read_text().splitlines()) == 4
+    for text, says in [("{dump: d.mcap, copy: {kind: dump, path: d.mcap}}", "d.mcap"),
+                       ("{movie: d.mcap, copy: {kind: dump, path: d.mcap}}", "d.mcap")]:
+        (tmp_path / "q.yaml").write_text(f"sources: {{a: scene, b: scene}}\noutputs: {text}\n")
+        result = sprocket("check", "q.yaml", check=False, cwd=tmp_path)
+        assert result.returncode == 2 and "name the same file" in result.errors, result.errors
+
+
+def test_of_several_sources_an_option_is_for_those_that_have_such_an_output(tmp_path):
+    found = described(SEVERAL, ["--codec", "h264", "--stills-sharpest", "1s"], tmp_path)["sources"]
+    assert found["a"]["outputs"] == {"movie": {"path": "D/a.mov", "codec": "h264"}}
+    assert found["b"]["outputs"] == {"stills": {"path": "D/b", "sharpest": "1s"}}
+    assert found["a"]["stages"] == ["meter"] and found["b"]["stages"] == ["meter", "focus"]
+    result = sprocket("run", "--pipeline", "p.yaml", "--movie-reports", "--every", "1s", "--sync", "1s",
+                      "--print-pipeline", cwd=tmp_path)
+    assert result.stdout
+    found = described(SEVERAL.replace("[meter]}\n  b", "[]}\n  b"),
+                      "--microphone a=scene --microphone b=scene --audio-rate 22050 --point 0.5/0.5".split(),
+                      tmp_path)["sources"]
+    assert found["a"]["sound"]["rate"] == 22050 and "rate" not in found["b"]["sound"]
+    assert "stages" not in found["a"]
+    assert found["b"]["stages"] == [{"kind": "meter", "mode": "spot"}]
+    (tmp_path / "p.yaml").write_text(SEVERAL.replace("movie: a.mov", "reports: r"))
+    result = sprocket("run", "--pipeline", "p.yaml", "--codec", "h264", check=False, cwd=tmp_path)
+    assert result.errors.endswith(": --codec is for --movie; add --movie PATH\n")
+
+
+@pytest.mark.parametrize("options, says", [
+    ("--movie a.mov --keep 3s", "keep is the time after a condition; give the condition"),
+    ("--movie a.mov --pre-roll-memory 256M", "there is no pre-roll that could take memory"),
+    ("--movie a.mov --codec h264 --quality 90", "quality is for mjpeg; h264 has crf"),
+    ("--movie a.mov --codec h264:quality=90", "quality is for mjpeg; h264 has crf"),
+])
+def test_an_option_that_is_given_its_default_is_checked_like_any_other(options, says, tmp_path):
+    result = sprocket("run", *SCENE, *options.split(), check=False, cwd=tmp_path)
+    assert result.returncode == 2 and says in result.errors and not os.listdir(tmp_path)
+
+
+def test_a_bracket_that_is_replaced_takes_its_conditions_along(tmp_path):
+    bracketed = "source: scene\nstages: [meter, {bracket: {steps: '0,1EV'}}]\nuntil: bracket.over\n" \
+        "outputs: {stills: {path: s, when: bracket.step > 0}}\n"
+    found = described(bracketed, ["--stage", "meter"], tmp_path)
+    assert "until" not in found and found["outputs"] == {"stills": {"path": "D/s"}}
+    found = described(bracketed, ["--stage", "focus", "--bracket", "lens=0,1"], tmp_path)
+    assert found["until"] == "bracket.over" and found["outputs"]["stills"]["when"] == "bracket.step > 0"
+    # A condition of the user's own is not forgotten silently.
+    other = "source: scene\nstages: [motion]\nuntil: motion.score > 0.5\n"
+    (tmp_path / "p.yaml").write_text(other)
+    result = sprocket("run", "--pipeline", "p.yaml", "--stage", "meter", check=False, cwd=tmp_path)
+    assert result.returncode == 2 and "motion" in result.errors
+
+
+def test_a_bracket_counts_its_own_stills(tmp_path):
+    (tmp_path / "p.yaml").write_text(
+        "source: {kind: scene, size: 64x48, pace: fast}\nstages: [meter, {bracket: {steps: '0,1EV'}}]\n"
+        "until: bracket.over\noutputs:\n  rare: {kind: stills, path: rare, every: 1h}\n"
+        "  steps: {kind: stills, path: steps, when: bracket.step > 0}\n")
+    sprocket("run", "--pipeline", "p.yaml", "--quiet", cwd=tmp_path)
+    assert [len(os.listdir(tmp_path / folder)) for folder in ("rare", "steps")] == [1, 2]
 
 
 @pytest.mark.parametrize("name, arguments", [
@@ -211,6 +395,30 @@ def test_like_repeats_a_run_without_what_it_wrote(tmp_path):
         assert list(yaml.safe_load(result.stdout)["sources"]) == ["b", "a"]
     sprocket("run", "--like", "d.mcap", "--dump", "e.mcap", "--quiet", cwd=tmp_path)
     assert sprocket("inspect", "e.mcap", cwd=tmp_path).stdout
+
+
+def test_like_tells_all_that_it_does_not_repeat(tmp_path):
+    options = "--microphone scene --movie a.mov --sink movie:b.mov --sound a.wav --levels l --trace t " \
+        "--control-socket c.sock --checksums c --null --summary s.json"
+    sprocket("run", *SCENE, *options.split(), cwd=tmp_path)
+    result = sprocket("run", "--like", "s.json", "--sink", "movie:c.mov", "--levels", "m", "--print-pipeline",
+                      cwd=tmp_path)
+    assert result.errors.count("\n") == 1
+    assert result.errors.endswith("--like s.json: not repeated without a name: checksum, movie2, sound, "
+                                  "control-socket, summary, trace\n")
+    assert list(yaml.safe_load(result.stdout)["outputs"]) == ["movie", "checksum", "null"]
+
+
+@pytest.mark.parametrize("file, options, option", [
+    ("{main: {kind: movie, path: a.mov}}", "--movie b.avi", "movie"),
+    ("{main: {kind: movie, path: a.mov}}", "--codec x264", "codec"),
+    ("{main: {kind: movie, path: a.mov}, more: {kind: reports, path: r}}", "--movie ./r", "movie, --reports"),
+    ("{movie: a.mov}", "--sink movie:b.mov --sink movie:c.avi", "sink"),
+])
+def test_an_error_names_the_option_whatever_its_output_is_called(file, options, option, tmp_path):
+    (tmp_path / "p.yaml").write_text(f"source: scene\nframes: 2\noutputs: {file}\n")
+    result = sprocket("run", "--pipeline", "p.yaml", *options.split(), check=False, cwd=tmp_path)
+    assert result.returncode == 2 and result.errors.endswith(f" (--{option})\n"), result.errors
 
 
 # MARK: The schema

@@ -5,8 +5,6 @@ struct SummariesDocument: Encodable {
   /// By label.
   let sources: [String: SummaryDocument]
   let pairs: [PairsDocument]
-  /// What was asked for.
-  let pipeline: TreeDocument
 }
 
 /// How the frames of two sources were paired.

@@ -34,6 +34,12 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
     refused = nil
   }
 
+  /// What `body` throws.
+  package static func thrown(by body: () throws(RunError) -> Void) -> [RunError] {
+    do throws(RunError) { try body() } catch { return [error] }
+    return []
+  }
+
   /// A setting of `owner`, such as "the stage focus", does not take a value.
   public init(refused error: SettingError, at path: SettingPath, of owner: String) {
     (code, description, settings) = (.usage, "\(owner): \(error)", [path])

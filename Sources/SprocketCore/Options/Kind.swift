@@ -51,21 +51,21 @@ public struct Kind<Made, Request: KindRequest>: NamedKind {
   public func make(
     _ settings: any KindSettings, request: Request = Request()
   ) throws(RunError) -> Made {
-    try check(settings) { Request.path(name, $0) }
+    if let error = errors(of: settings, at: { Request.path(name, $0) }).first { throw error }
     return try makeIt(settings, request)
   }
 
-  public func check(
-    _ settings: any KindSettings, at path: (String?) -> SettingPath
-  ) throws(RunError) {
+  public func errors(
+    of settings: any KindSettings, at path: (String?) -> SettingPath
+  ) -> [RunError] {
+    var errors = settings.errors { path($0) }
     if let argument, !isArgumentOptional,
       settings.text(of: argument) == settingsType.init().text(of: argument)
     {
-      throw RunError(
-        .usage, "the \(Request.noun) \(name) needs more: give \(name):\(shownArgument)",
-        change: path(nil))
+      let sentence = "the \(Request.noun) \(name) needs more: give \(name):\(shownArgument)"
+      errors.insert(RunError(.usage, sentence, change: path(nil)), at: 0)
     }
-    try settings.check { path($0) }
+    return errors
   }
 
   /// Reads settings from what follows the name and a colon, and from texts by their names. Throws for a

@@ -10,9 +10,9 @@ public protocol KindSettings: Sendable, Equatable {
   static var settings: [Setting<Self>] { get }
   /// The defaults.
   init()
-  /// Throws for values that are wrong together, or that no device and no frames make right: what
+  /// Errors for values that are wrong together, or that no device and no frames make right: what
   /// `sprocket check` tells. `path` returns the path of a setting. By default there are none.
-  func check(at path: (String) -> SettingPath) throws(RunError)
+  func errors(at path: (String) -> SettingPath) -> [RunError]
 }
 
 /// The settings of a kind that leaves nothing to choose.
@@ -22,7 +22,7 @@ public struct NoSettings: KindSettings {
 }
 
 extension KindSettings {
-  public func check(at path: (String) -> SettingPath) throws(RunError) {}
+  public func errors(at path: (String) -> SettingPath) -> [RunError] { [] }
 
   public func isEqual(to other: any KindSettings) -> Bool { (other as? Self) == self }
 
@@ -83,17 +83,17 @@ public protocol NamedKind: Sendable {
   /// The setting that options write behind the name and a colon, such as `path`; `nil` if there is none.
   var argument: String? { get }
   var settingsType: any KindSettings.Type { get }
-  /// Throws for settings with which nothing can be made, whatever the device and the frames are. `path`
+  /// Errors for settings with which nothing can be made, whatever the device and the frames are. `path`
   /// returns the path of a setting, or of the whole.
-  func check(_ settings: any KindSettings, at path: (String?) -> SettingPath) throws(RunError)
+  func errors(of settings: any KindSettings, at path: (String?) -> SettingPath) -> [RunError]
 }
 
 extension NamedKind {
   public var argument: String? { nil }
 
-  public func check(
-    _ settings: any KindSettings, at path: (String?) -> SettingPath
-  ) throws(RunError) { try settings.check { path($0) } }
+  public func errors(
+    of settings: any KindSettings, at path: (String?) -> SettingPath
+  ) -> [RunError] { settings.errors { path($0) } }
 
   /// Descriptions of all settings. Each read makes them anew: a run uses few of a program's kinds, and the
   /// descriptions of all of them cost 10 million instructions at the start.

@@ -45,10 +45,11 @@ public enum Extent: Sendable, Hashable, SettingValue {
   case bytes(ByteCount)
 
   public init?(settingText text: String) {
-    if let bytes = ByteCount(settingText: text) {
-      self = .bytes(bytes)
-    } else if let time = Duration(settingText: text), time > .zero {
+    // `10m` is ten minutes: sizes take small letters, too, and times no others.
+    if let time = Duration(settingText: text), time > .zero {
       self = .time(time)
+    } else if let bytes = ByteCount(settingText: text) {
+      self = .bytes(bytes)
     } else {
       return nil
     }

@@ -17,7 +17,7 @@ internal import SprocketRecords
 /// read up to its last whole chunk. The file has its name when it is complete; before that it is
 /// `NAME.partial.EXT`.
 public final class DumpSink: Sink, RenamedSink {
-  public internal(set) var name = "dump" {
+  public internal(set) var name: String {
     didSet { fates.name = "\(name)-fates" }
   }
   /// The sink that records the end of the chain.
@@ -36,27 +36,28 @@ public final class DumpSink: Sink, RenamedSink {
     description: String = ""
   ) {
     self.init(
-      DumpOutput(path: path, overwrite: overwrite, description: description), .only, taps,
+      "dump", DumpOutput(path: path, overwrite: overwrite, description: description), .only, taps,
       sync: sync)
   }
 
   /// A dump in a file that the dumps of other sources share, with the topics `source/image`, `source/fate`
   /// and so on. `index` is the source's number among them, from 0.
   public convenience init(
-    sharing output: DumpOutput, source: String, index: Int, sound taps: [any AudioTap] = [],
-    sync: Duration? = nil
+    _ name: String = "dump", sharing output: DumpOutput, source: String, index: Int,
+    sound taps: [any AudioTap] = [], sync: Duration? = nil
   ) {
     contract(
       0..<output.sources ~= index,
       "is source \(index) of a dump that \(output.sources) sources share; count from 0")
-    self.init(output, DumpPart(source, index: index), taps, sync: sync)
+    self.init(name, output, DumpPart(source, index: index), taps, sync: sync)
   }
 
   private init(
-    _ output: DumpOutput, _ part: DumpPart, _ taps: [any AudioTap], sync: Duration?
+    _ name: String, _ output: DumpOutput, _ part: DumpPart, _ taps: [any AudioTap], sync: Duration?
   ) {
+    self.name = name
     file = DumpFile(output, part, sync: sync)
-    fates = DumpFateSink(file)
+    fates = DumpFateSink("\(name)-fates", file)
     sound = DumpSound(taps, file)
     microphones = taps.count
   }
@@ -130,11 +131,11 @@ public final class DumpSink: Sink, RenamedSink {
 
 /// The half of `DumpSink` at the chain's end: each produced frame's report and fate, as they come.
 final class DumpFateSink: Sink {
-  fileprivate(set) var name = "dump-fates"
+  fileprivate(set) var name: String
   private let file: DumpFile
   private var line = ReportLine()
 
-  init(_ file: DumpFile) { self.file = file }
+  init(_ name: String, _ file: DumpFile) { (self.name, self.file) = (name, file) }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = setup.diskBacklog(of: setup.source.format)

@@ -6,7 +6,8 @@ internal import SprocketLibAV
 public struct MovieSettings: KindSettings {
   /// Name of the file. The ending selects the container; `{n}` is replaced by the file's number.
   public var path = OutputName()
-  public var quality = 90
+  /// `nil`: 90.
+  public var quality: Int?
   public var codec = MovieCodec()
   /// Constant rate of the movie; `nil`: the frames' own times.
   public var rate: FrameRate?
@@ -24,18 +25,19 @@ public struct MovieSettings: KindSettings {
   public var keepFree: ByteCount?
   /// Time by which a recording begins before it was asked for.
   public var preRoll: Duration?
-  public var preRollMemory = ByteCount(PreRoll.usualBytes)
+  /// `nil`: 256 MiB.
+  public var preRollMemory: ByteCount?
   /// Condition on the stages' reports while which it is recorded; empty for none.
   public var when = ""
-  /// How long it is recorded after `when` held.
-  public var keep = Duration.seconds(3)
+  /// How long it is recorded after `when` held; `nil`: 3 s.
+  public var keep: Duration?
 
   public init() {}
 
   public static var settings: [Setting<MovieSettings>] {
     [
       Setting("path", \.path, places: ["n"], "of the file: .mov, .mp4 or .mkv; {n} is its number"),
-      Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
+      Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded; auto: 90"),
       Setting(
         "rate", \.rate, "constant frames per second: frames are doubled and left out, and counted"),
       Setting(
@@ -51,11 +53,12 @@ public struct MovieSettings: KindSettings {
         "pre-roll", \.preRoll,
         "begins so long before it was asked for; auto: 2 s before `record-when` held"),
       Setting(
-        "pre-roll-memory", \.preRollMemory, "most memory of a pre-roll, which is shorter then"),
+        "pre-roll-memory", \.preRollMemory,
+        "most memory of a pre-roll, which is shorter then; auto: 256M"),
       Setting(
         "record-when", \.when,
         "records while a condition on the stages' reports holds, such as motion.score > 0.2"),
-      Setting("keep", \.keep, "goes on for so long after `record-when` held"),
+      Setting("keep", \.keep, "goes on for so long after `record-when` held; auto: 3s"),
     ]
       + MovieCodec.settings.map { $0.within(\.codec) }
   }
@@ -67,11 +70,11 @@ public struct MovieSettings: KindSettings {
   /// stabilizer looks 1 s ahead. Larger: longer look-ahead is allowed, and more memory is used.
   private static let conditionSlack = Duration.seconds(3)
 
-  public func check(at path: (String) -> SettingPath) throws(RunError) {
-    do throws(RunError) {
+  public func errors(at path: (String) -> SettingPath) -> [RunError] {
+    let ending = RunError.thrown { () throws(RunError) in
       if !self.path.isEmpty { _ = try MovieSink.container(self.path.path) }
-    } catch { throw RunError(error.code, error.description, [path("path")]) }
-    try codec.check(at: path)
+    }.map { RunError($0.code, $0.description, [path("path")]) }
+    return ending + RunError.thrown { () throws(RunError) in try codec.check(at: path) }
   }
 
   /// Whether recordings wait until they are asked for, by a user or the condition.
@@ -98,12 +101,15 @@ public struct MovieSettings: KindSettings {
     return limits
   }
 
+  public var usedKeep: Duration { keep ?? .seconds(3) }
+
   /// `nil` for none.
   public var usedPreRoll: PreRoll? {
     let duration = preRoll ?? (when.isEmpty ? nil : Self.usualPreRoll)
     guard isAsked, let duration, duration > .zero else { return nil }
     return PreRoll(
-      duration, slack: when.isEmpty ? .zero : Self.conditionSlack, bytes: preRollMemory.bytes)
+      duration, slack: when.isEmpty ? .zero : Self.conditionSlack,
+      bytes: preRollMemory?.bytes ?? PreRoll.usualBytes)
   }
 }
 
@@ -121,7 +127,7 @@ extension MovieSink {
     "movie", "a movie: .mov, .mp4 or .mkv", argument: "path", MovieSettings.self
   ) { (settings, request) throws(RunError) in
     MovieSink(
-      request.name ?? "movie", path: settings.path.settingText, quality: settings.quality,
+      request.name ?? "movie", path: settings.path.settingText, quality: settings.quality ?? 90,
       codec: settings.codec,
       constantRate: settings.rate, overwrite: request.overwrite,
       isOnDemand: settings.isAsked || settings.recordsAtOnce, limits: settings.limits,

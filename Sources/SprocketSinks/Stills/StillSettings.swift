@@ -47,16 +47,18 @@ public struct StillSettings: KindSettings {
 }
 
 extension StillSettings {
-  public func check(at path: (String) -> SettingPath) throws(RunError) {
-    if sharpest > .zero, every > .zero || isOnDemand {
-      throw RunError(
-        .usage,
-        "stills: the sharpest are not taken together with every, nor on demand; leave one out",
-        change: path("sharpest"))
-    }
-    do throws(RunError) {
+  public func errors(at path: (String) -> SettingPath) -> [RunError] {
+    var errors = RunError.thrown { () throws(RunError) in
       _ = try StillName(path: self.path.settingText, isSingle: true)
-    } catch { throw RunError(error.code, error.description, [path("path")]) }
+    }.map { RunError($0.code, $0.description, [path("path")]) }
+    if sharpest > .zero, every > .zero || isOnDemand {
+      errors.append(
+        RunError(
+          .usage,
+          "stills: the sharpest are not taken together with every, nor on demand; leave one out",
+          change: path("sharpest")))
+    }
+    return errors
   }
 }
 
