@@ -7,6 +7,12 @@ internal import SprocketStages
 struct ControllerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
+      "A stage of the chain; the order given is the chain's order.",
+      valueName: "name[:key=value,...]"))
+  var stage: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
       "Drives exposure and gain; adds `meter` where it is missing.",
       valueName: "locked | auto | continuous | custom"))
   var autoExposure: String?

@@ -24,10 +24,10 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Writes a JPEG file per frame into a folder, which is made; or names the files, with {n}, {time}, "
+      "Writes a JPEG file per frame. A folder is made; a pattern names the files, with {n}, {time}, "
         + "{name} and {bracket}, and says by the ending what they are: shots/{time}-{n}.jpg, "
         + ".png, .tif, .dng.",
-      valueName: "folder | pattern"),
+      valueName: "FOLDER | PATTERN"),
     completion: .directory)
   var stills: String?
 
@@ -72,14 +72,14 @@ struct RecordingOptions: ParsableArguments {
     parsing: .unconditional,
     help: ArgumentHelp(
       "A movie goes on in its next file after so much time, or so many bytes: 60s, 500M.",
-      valueName: "duration | size"), transform: Extent.parse)
+      valueName: "DURATION | SIZE"), transform: Extent.parse)
   var split: Extent?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
       "A movie ends after so much time, or so many bytes over all its files: 10m, 4G.",
-      valueName: "duration | size"), transform: Extent.parse)
+      valueName: "DURATION | SIZE"), transform: Extent.parse)
   var longest: Extent?
 
   @Option(

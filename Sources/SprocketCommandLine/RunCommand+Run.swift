@@ -17,7 +17,7 @@ extension RunCommand {
       run.origins = [like]
     }
     let before = run
-    try addSources(to: &run, kinds)
+    try input.addSources(to: &run, kinds)
     let labels = run.sources.map(\.label)
     try sound.checkLabels(labels)
     for index in run.sources.indices {
@@ -26,13 +26,13 @@ extension RunCommand {
         try sound.add(to: &source, among: labels, kinds)
         try addOutputs(to: &source, kinds)
         var pipeline = source.pipeline
-        if !stage.isEmpty {
-          pipeline.stages = try stage.map { (text) throws(RunError) in
+        if !controllers.stage.isEmpty {
+          pipeline.stages = try controllers.stage.map { (text) throws(RunError) in
             try kinds.stage(filled(text, source.label))
           }
         }
         try controllers.add(
-          to: &pipeline, isDescribed: stage.isEmpty && !pipeline.stages.isEmpty,
+          to: &pipeline, isDescribed: controllers.stage.isEmpty && !pipeline.stages.isEmpty,
           needsFocus: recording.stillsSharpest != nil, kinds)
         source.pipeline = pipeline
       }
@@ -52,11 +52,15 @@ extension RunCommand {
 
   /// Applies the options that are for all sources.
   private func addShared(to settings: inout RunSettings) throws(RunError) {
-    if let summary { settings.summary = try outputName(summary, "--summary", isShared: true) }
-    if let trace { settings.trace = try outputName(trace, "--trace", isShared: true) }
+    if let summary = outputs.summary {
+      settings.summary = try outputName(summary, "--summary", isShared: true)
+    }
+    if let trace = outputs.trace {
+      settings.trace = try outputName(trace, "--trace", isShared: true)
+    }
     if let path = pairing.path { settings.pairs = try outputName(path, "--pairs", isShared: true) }
     settings.pair = pairing.tolerance ?? settings.pair
-    settings.histograms = histograms || settings.histograms
+    settings.histograms = outputs.histograms || settings.histograms
     settings.frames = frames ?? settings.frames
     settings.duration = duration ?? settings.duration
     settings.workers = workers ?? settings.workers

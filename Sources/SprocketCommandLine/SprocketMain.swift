@@ -98,6 +98,7 @@ private func execute(
     for line in answer.lines { Console.output.say(line) }
     return
   }
+  if arguments.first == "help" { return try tellHelp(Array(arguments.dropFirst())) }
   do {
     switch try SprocketCommand.parseAsRoot() {
     case let run as RunCommand:
@@ -128,15 +129,18 @@ private func execute(
     // Help and the version are errors of the parser, too.
     guard SprocketCommand.exitCode(for: error) != .success else {
       let text = SprocketCommand.fullMessage(for: error)
+      if text.hasPrefix("OVERVIEW") {
+        return try tellHelp(arguments.prefix(1).filter { !$0.hasPrefix("-") })
+      }
       for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
         Console.output.say(String(line))
       }
       return
     }
-    try refuseUnknownCommand()
+    let command = arguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
+    if let command, !commandNames.contains(command) { throw unknownCommand(command) }
     let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
-    let sentence = OptionHints.improved(
-      lines.joined(separator: " "), command: arguments.first)
+    let sentence = ForeignWords.improved(lines.joined(separator: " "), command: command)
     // An argument without an option is most often the name of a file.
     let isStray = sentence.hasPrefix("Unexpected argument") || sentence.contains(" unexpected arg")
     let control = arguments.dropFirst(2).first { $0.contains("=") && !$0.hasPrefix("-") }
@@ -153,12 +157,15 @@ private func refuseRepetitions() throws(RunError) {
   if let sentence = RepeatedOptions.sentence(arguments) { throw RunError(.usage, sentence) }
 }
 
-private func refuseUnknownCommand() throws(RunError) {
-  let known = SprocketCommand.configuration.subcommands.map { $0._commandName }
-  guard CommandLine.arguments.count > 1, case let given = CommandLine.arguments[1],
-    !given.hasPrefix("-"), !(known + ["help"]).contains(given)
-  else { return }
-  throw RunError(.usage, "there is no command `\(given)`; " + knownNames(known, near: given))
+private func tellHelp(_ words: [String]) throws(RunError) {
+  for line in try HelpPage(words).lines { Console.output.say(line) }
+}
+
+private let commandNames = SprocketCommand.configuration.subcommands.map { $0._commandName }
+
+func unknownCommand(_ name: String) -> RunError {
+  let answer = ForeignWords.answer(to: name, of: nil) ?? knownNames(commandNames, near: name)
+  return RunError(.usage, "there is no command `\(name)`; \(answer)")
 }
 
 /// Refuses arguments that are not UTF-8. `CommandLine.arguments` has replaced their invalid bytes,

@@ -22,13 +22,13 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Begins with the first frame at or after this time.", valueName: "duration"),
+    help: ArgumentHelp("Begins with the first frame from this time on.", valueName: "duration"),
     transform: Duration.parse)
   var from: Duration?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Ends before the first frame at or after this time.", valueName: "duration"),
+    help: ArgumentHelp("Ends before the first frame from this time on.", valueName: "duration"),
     transform: Duration.parsePositive)
   var to: Duration?
 
@@ -51,7 +51,7 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The new size; of one side, the other by the aspect.", valueName: "1280x | WxH"))
+      "The new size, or one side of it.", valueName: "1280x | WxH"))
   var scale: String?
 
   @Option(
@@ -84,7 +84,7 @@ struct ExportCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Of a dump of several sources the one that is exported; of a file of several films, or sounds, the "
-        + "number of its stream, as ffprobe counts.", valueName: "name | number"))
+        + "number of its stream, as ffprobe counts.", valueName: "NAME | NUMBER"))
   var stream: String?
 
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
@@ -100,7 +100,7 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: .private)
   var brief = false
 
-  @Flag(help: "Looks for damage that decoding does not show; takes longer.")
+  @Flag(help: "Looks longer, for damage that decoding hides.")
   var verify = false
 
   func validate() throws {
