@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import Sprocket
 
 /// A command as the argument parser describes it: the declarations are the only list of arguments.
 struct CommandHelp: Decodable {
@@ -25,7 +26,8 @@ struct CommandHelp: Decodable {
 
     var takesValue: Bool { kind == "option" }
     var longNames: [String] { (names ?? []).filter { $0.kind == "long" }.map { "--\($0.name)" } }
-    /// The values that the declaration names: words in lower case, with bars between. Others stand for values.
+
+    /// Values that the declaration names: words in lower case, with bars between.
     var values: [String] {
       let alternatives = (valueName ?? "").split(separator: " | ").map(String.init)
       guard alternatives.count > 1 else { return [] }
@@ -43,10 +45,32 @@ struct CommandHelp: Decodable {
   let subcommands: [CommandHelp]?
   let arguments: [Argument]?
 
-  /// The whole program; `nil` if the parser's description cannot be read. Some tens of kilobytes of JSON.
-  static var root: CommandHelp? {
-    let text = SprocketCommand._dumpHelp()
-    return try? JSONDecoder().decode(Tool.self, from: Data(text.utf8)).command
+  /// The whole program. Some tens of kilobytes of JSON.
+  static var root: CommandHelp {
+    get throws(RunError) {
+      let text = SprocketCommand._dumpHelp()
+      do {
+        return try JSONDecoder().decode(Tool.self, from: Data(text.utf8)).command
+      } catch {
+        throw RunError(.failed, "the commands do not describe themselves; please report this")
+      }
+    }
+  }
+
+  subscript(_ name: String?) -> CommandHelp? { subcommands?.first { $0.commandName == name } }
+
+  /// The options among arguments, each with its value where that is a word of its own.
+  func options(in arguments: [String]) -> [(option: Argument, words: [String])] {
+    var found: [(Argument, [String])] = []
+    var rest = arguments[...]
+    while let word = rest.popFirst(), word != "--" {
+      let name = String(word.prefix { $0 != "=" })
+      let option = self.arguments?.first { $0.longNames.contains(name) }
+      guard let option else { continue }
+      let value = option.takesValue && name == word ? rest.popFirst() : nil
+      found.append((option, [word] + (value.map { [$0] } ?? [])))
+    }
+    return found
   }
 }
 

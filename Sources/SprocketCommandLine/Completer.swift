@@ -38,9 +38,7 @@ struct Completer {
     guard let name = before.first(where: { !$0.hasPrefix("-") }) else {
       return Answer(choices: word.hasPrefix("-") ? options(program, behind: before) : commands)
     }
-    guard let command = program.subcommands?.first(where: { $0.commandName == name }) else {
-      return Answer()
-    }
+    guard let command = program[name] else { return Answer() }
     let known = (command.arguments ?? []).filter(\.takesValue)
     if let equals = word.firstIndex(of: "="),
       let option = known.first(where: { $0.longNames.contains(String(word[..<equals])) })
@@ -58,7 +56,7 @@ struct Completer {
       guard let name = before.last(where: { $0 != "help" }) else {
         return Answer(choices: commands)
       }
-      let topics = program.subcommands?.first { $0.commandName == name }?.topics
+      let topics = program[name]?.topics
       return Answer(choices: topics?.map { ($0, "") } ?? [])
     case "stages": return Answer(choices: (stages + sources + sinks).map { ($0.name, $0.text) })
     default:

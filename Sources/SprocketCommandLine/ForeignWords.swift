@@ -2,8 +2,8 @@ internal import Sprocket
 
 /// Words of other programs (ffmpeg, GStreamer, libcamera, v4l2-ctl, OpenCV), and what to write instead.
 enum ForeignWords {
-  /// A row names the commands that have no such option (`sprocket`: no such command), the words, and what to
-  /// write: options, or a command line without the program's name. Behind that, a comma or a bar begins a note.
+  /// A row names the commands that have no such option (`sprocket`: no such command), the words, and what
+  /// to write: options, or a command line without the program's name. Then a comma or a bar begins a note.
   static let table = """
     run export: fps framerate frame-rate r desired-fps set-parm => --rate 30
     run export: y force => --overwrite
@@ -31,8 +31,8 @@ enum ForeignWords {
     run: preview p display show view window fullscreen => --pipe y4m | ffplay -
     run: nopreview n => --null, or nothing: there is no window
     run: gain analoggain iso => --control gain=4, or --auto-exposure continuous
-    run: shutter exposure exposure-time ev => --control exposure_time_absolute=100, or --auto-exposure continuous
-    run: metering => --stage meter:mode=spot --auto-exposure continuous
+    run: shutter exposure-time => --control exposure_time_absolute=100, or --auto-exposure
+    run: exposure ev => --auto-exposure continuous
     run: autofocus autofocus-mode af => --auto-focus continuous
     run: brightness contrast saturation sharpness hue gamma set-ctrl => --control brightness=128
     run: awb white-balance => --control white_balance_automatic=1
@@ -103,7 +103,7 @@ enum ForeignWords {
       return "write \(isOption ? "" : programName + " ")\(row.answer)"
     }
     guard command == nil, given.hasPrefix("--") else { return nil }
-    let owner = CommandHelp.root?.subcommands?.first { command in
+    let owner = (try? CommandHelp.root)?.subcommands?.first { command in
       command.shown.contains { $0.longNames.contains(given) }
     }
     return owner.map { "write \(programName) \($0.commandName) \(given)" }

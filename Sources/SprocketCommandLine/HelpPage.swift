@@ -3,8 +3,8 @@ internal import Sprocket
 
 /// A page of help, made of the declarations of commands and options.
 ///
-/// A command whose options are in groups has a first page, which shows some of them and lists the groups, and a
-/// page for each group.
+/// A command whose options are in groups has a first page, which shows some of them and lists the groups,
+/// and a page for each group.
 struct HelpPage {
   /// Columns of a page.
   private static let width = 80
@@ -14,9 +14,7 @@ struct HelpPage {
 
   /// The page that `help` and these words ask for: a command, and one of its groups or options.
   init(_ words: [String]) throws(RunError) {
-    guard let root = CommandHelp.root else {
-      throw RunError(.failed, "the commands do not describe themselves; please report this")
-    }
+    let root = try CommandHelp.root
     guard let name = words.first else {
       begin(root)
       let commands = (root.subcommands ?? []).filter { $0.commandName != "help" }
@@ -24,9 +22,7 @@ struct HelpPage {
       lines += ["", "`\(programName) help COMMAND` tells of one. --version prints the version."]
       return
     }
-    guard let command = root.subcommands?.first(where: { $0.commandName == name }) else {
-      throw unknownCommand(name)
-    }
+    guard let command = root[name] else { throw unknownCommand(name) }
     let topic = words.dropFirst().first
     if topic == nil, command.isGrouped {
       addFirstPage(of: command)
@@ -98,12 +94,12 @@ struct HelpPage {
   private static func columns(_ rows: [(label: String, text: String)]) -> [String] {
     let fitting = rows.map { $0.label.count + 4 }.filter { $0 <= lastIndent }
     let indent = fitting.max() ?? 8
-    let margin = String(repeating: " ", count: indent)
     return rows.flatMap { row in
-      let texts = wrapped(row.text, width - indent).map { margin + $0 }
+      let texts = wrapped(row.text, width - indent)
       let label = "  \(row.label)"
-      guard label.count + 2 <= indent, let first = texts.first else { return [label] + texts }
-      return [label + first.dropFirst(label.count)] + texts.dropFirst()
+      let isBeside = label.count + 2 <= indent
+      let lines = texts.indices.map { pad(isBeside && $0 == 0 ? label : "", indent) + texts[$0] }
+      return (isBeside ? [] : [label]) + lines
     }
   }
 

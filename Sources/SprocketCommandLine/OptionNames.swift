@@ -31,9 +31,8 @@ enum OptionNames {
     case "source":
       guard let last else { return "source" }
       if last == "replug" { return "on-unplug" }
-      let own = ["format", "size", "rate", "from", "controls", "control"]
       if ["path", "name", "descriptor"].contains(last) { return "source" }
-      return own.contains(last) ? last : "source-set"
+      return isOption(last, of: "source") ? last : "source-set"
     case "stages": return "stage"
     case "sound":
       switch last {
@@ -50,6 +49,13 @@ enum OptionNames {
     }
   }
 
+  /// Whether a group of `run` has an option of that name.
+  private static func isOption(_ name: String, of group: String) -> Bool {
+    let groups = (try? CommandHelp.root)?["run"]?.groups
+    let options = groups?.first { $0.name == group }?.arguments
+    return options?.contains { $0.longNames == ["--\(name)"] } == true
+  }
+
   private static func output(_ steps: [String], _ arguments: ArraySlice<String>) -> String {
     let (kind, last) = (steps[1], steps[steps.count - 1])
     let isSink = arguments.contains { argument in
@@ -58,11 +64,7 @@ enum OptionNames {
     if isSink, arguments.contains(where: { $0 == "--sink" || $0.hasPrefix("--sink=") }) {
       return "sink"
     }
-    let own = [
-      "quality", "sync", "every", "on-demand", "split", "longest", "keep-free", "pre-roll",
-      "pre-roll-memory", "record-when", "keep",
-    ]
-    if steps.count > 2, own.contains(last) { return last }
+    if steps.count > 2, isOption(last, of: "recording") { return last }
     switch (kind, last) {
     case ("movie", "reports"): return "movie-reports"
     case ("movie", "path"), ("movie", "movie"): return "movie"

@@ -4,14 +4,12 @@ internal import Sprocket
 /// What `sprocket run` tells of the frames, and what it hands to other programs.
 struct OutputOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Writes JSON Lines: one per produced frame. `-` is standard output.", valueName: "path"),
+    "Writes JSON Lines: one per produced frame. `-` is standard output.", takes: "path",
     completion: .file())
   var reports: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Writes how the run went as one JSON object. `-` is standard output.", valueName: "path"),
+    "Writes how the run went as one JSON object. `-` is standard output.", takes: "path",
     completion: .file())
   var summary: String?
 
@@ -19,45 +17,39 @@ struct OutputOptions: ParsableArguments {
   var histograms = false
 
   @Option(
-    help: ArgumentHelp(
-      "Writes what each thread did to each frame, to be opened in Perfetto or chrome://tracing.",
-      valueName: "path"), completion: .file())
+    "Writes what each thread did to each frame, to be opened in Perfetto or chrome://tracing.",
+    takes: "path", completion: .file())
   var trace: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Writes frames to standard output. The settings are those of the sink `pipe`.",
-      valueName: "y4m | gray | rgb | bgr | tensor[:key=value,...]"))
+    "Writes frames to standard output. The settings are those of the sink `pipe`.",
+    takes: "y4m | gray | rgb | bgr | tensor[:key=value,...]")
   var pipe: String?
 
   @Flag(help: "With --pipe: precedes each frame by a header with its number, times and shape.")
   var pipeHeader = false
 
   @Option(
-    help: ArgumentHelp(
-      "Shares frames with other programs in memory. The settings are those of the sink `share`.",
-      valueName: "name[:layout][,key=value...]"))
+    "Shares frames with other programs in memory. The settings are those of the sink `share`.",
+    takes: "name[:layout][,key=value...]")
   var share: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Is a camera for other programs, by a v4l2loopback device. The settings are those of the sink "
-        + "`virtual`.", valueName: "device[,key=value...]"), completion: .file())
+    "Is a camera for other programs, by a v4l2loopback device. The settings are those of the sink "
+      + "`virtual`.", takes: "device[,key=value...]", completion: .file())
   var virtual: String?
 
   @Flag(help: "Makes a digest of every frame, and of the run.")
   var checksum = false
 
   @Option(
-    help: ArgumentHelp(
-      "As --checksum, and writes a line per frame. `-` is standard output.", valueName: "path"),
+    "As --checksum, and writes a line per frame. `-` is standard output.", takes: "path",
     completion: .file())
   var checksums: String?
 
   @Option(
-    help: ArgumentHelp(
-      "A sink by name, one of your own among them; `\(programName) stages` lists them.",
-      valueName: "name[:argument][,key=value,...]"))
+    "A sink by name, one of your own among them; `\(programName) stages` lists them.",
+    takes: "name[:argument][,key=value,...]")
   var sink: [String] = []
 
   @Flag(help: "Counts frames and drops them; the default where no other sink is named.")

@@ -58,8 +58,8 @@ extension RunCommand {
     if let trace = outputs.trace {
       settings.trace = try outputName(trace, "--trace", isShared: true)
     }
-    if let path = pairing.path { settings.pairs = try outputName(path, "--pairs", isShared: true) }
-    settings.pair = pairing.tolerance ?? settings.pair
+    if let path = pairing.pairs { settings.pairs = try outputName(path, "--pairs", isShared: true) }
+    settings.pair = pairing.pair ?? settings.pair
     settings.histograms = outputs.histograms || settings.histograms
     settings.frames = frames ?? settings.frames
     settings.duration = duration ?? settings.duration

@@ -41,15 +41,13 @@ struct RunCommand: ParsableCommand {
   var pairing: PairingOptions
 
   @Option(
-    help: ArgumentHelp(
-      "Describes the run by a file of YAML or JSON; other options win over it. `-` is standard input.",
-      valueName: "path"), completion: .file())
+    "Describes the run by a file of YAML or JSON; other options win over it. `-` is standard input.",
+    takes: "path", completion: .file())
   var pipeline: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Repeats the run that wrote a dump or a summary, without its outputs' names: give those that are "
-        + "wanted.", valueName: "path.mcap | summary.json"), completion: .file())
+    "Repeats the run that wrote a dump or a summary, without its outputs' names: give those that are "
+      + "wanted.", takes: "path.mcap | summary.json", completion: .file())
   var like: String?
 
   @Flag(
@@ -57,36 +55,27 @@ struct RunCommand: ParsableCommand {
   var printPipeline = false
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Ends after so many produced frames; gaps count. The scene then makes them as fast as it can.",
-      valueName: "n"),
-    transform: wholeNumber(1...UInt64.max, example: 300))
+    "Ends after so many produced frames; gaps count. The scene then makes them as fast as it can.",
+    takes: "n", as: wholeNumber(1...UInt64.max, example: 300))
   var frames: UInt64?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Ends after so long: 10s, 500ms, 5m. Units are ns, us, ms, s, m and h. Of a file, and wherever frames "
-        + "wait, it is the time of the frames that counts; live, the clock's. Ctrl-C ends a run, too; twice, "
-        + "at once.", valueName: "duration"),
-    transform: Duration.parsePositive)
+    "Ends after so long: 10s, 500ms, 5m. Units are ns, us, ms, s, m and h. Of a file, and wherever frames "
+      + "wait, it is the time of the frames that counts; live, the clock's. Ctrl-C ends a run, too; twice, "
+      + "at once.", takes: "duration", as: Duration.parsePositive)
   var duration: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Threads of each parallel lane; default one per core.", valueName: "n"),
-    transform: wholeNumber(1...64, example: 4))
+    "Threads of each parallel lane; default one per core.", takes: "n",
+    as: wholeNumber(1...64, example: 4))
   var workers: Int?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Memory that frames may take, such as 4G or 512M; default three quarters of what is free.",
-      valueName: "size"), transform: ByteCount.parse)
+    "Memory that frames may take, such as 4G or 512M; default three quarters of what is free.",
+    takes: "size", as: ByteCount.parse)
   var memory: ByteCount?
 
-  @Option(help: ArgumentHelp("How threads wait for work.", valueName: "park | spin-park | spin"))
+  @Option("How threads wait for work.", takes: "park | spin-park | spin")
   var wait: WaitStrategy?
 
   @Flag(
