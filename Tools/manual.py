@@ -31,10 +31,6 @@ FILES = [
      "name when it is complete and on the disk."),
 ]
 EXAMPLES = [
-    ("Record the first camera for ten seconds, or the scene where there is no camera:",
-     "run --duration 10s --movie clip.mov"),
-    ("Meter a video file and score its focus, a line of JSON for each frame:",
-     "run --source file:clip.mov --stage meter --stage focus --reports -"),
     ("Hold a shaking picture still:",
      "run --source file:clip.mov --stage stabilize:mode=standard,crop=0.08 --movie steady.mov"),
     ("Keep all that a camera sends, and run the same frames through another chain later:",
@@ -124,14 +120,15 @@ def described(argument):
 
 def command_section(command):
     lines = [f".Ss {command['commandName']}", *prose(command["abstract"])]
-    if command.get("discussion"):
-        lines += [".Pp", *prose(command["discussion"])]
+    for line in command.get("discussion", "").splitlines():
+        # Lines that are indented are typed.
+        lines += [".Dl " + escaped(line.strip())] if line.startswith(" ") else [".Pp", *prose(line)]
     groups = {}
     for argument in listed(command):
         groups.setdefault(argument.get("sectionTitle"), []).append(argument)
-    # Options without a title come first, as in the help.
+    # Options without a title come first.
     for title, arguments in sorted(groups.items(), key=lambda group: group[0] is not None):
-        lines += [".Pp", f"{title}:"] if title else []
+        lines += [".Pp", *prose(sentence(title))] if title else []
         lines += tagged([
             (flag(argument) if argument["kind"] != "positional" else f"Ar {word(argument['valueName'])}",
              described(argument)) for argument in arguments])

@@ -38,9 +38,7 @@ struct Completer {
     guard let name = before.first(where: { !$0.hasPrefix("-") }) else {
       return Answer(choices: word.hasPrefix("-") ? options(program, behind: before) : commands)
     }
-    guard let command = program.subcommands?.first(where: { $0.commandName == name }) else {
-      return Answer()
-    }
+    guard let command = program[name] else { return Answer() }
     let known = (command.arguments ?? []).filter(\.takesValue)
     if let equals = word.firstIndex(of: "="),
       let option = known.first(where: { $0.longNames.contains(String(word[..<equals])) })
@@ -54,11 +52,17 @@ struct Completer {
     }
     if word.hasPrefix("-") { return Answer(choices: options(command, behind: before)) }
     switch name {
-    case "help": return Answer(choices: commands)
+    case "help":
+      guard let name = before.last(where: { $0 != "help" }) else {
+        return Answer(choices: commands)
+      }
+      let topics = program[name]?.topics
+      return Answer(choices: topics?.map { ($0, "") } ?? [])
     case "stages": return Answer(choices: (stages + sources + sinks).map { ($0.name, $0.text) })
     default:
-      let shown = command.arguments?.first { $0.kind == "positional" }?.allValues
-      return Answer(choices: shown?.map { ($0, "") } ?? options(command, behind: before))
+      let shown = command.arguments?.first { $0.kind == "positional" }?.values ?? []
+      return Answer(
+        choices: shown.isEmpty ? options(command, behind: before) : shown.map { ($0, "") })
     }
   }
 
@@ -88,11 +92,8 @@ struct Completer {
       }
       return setting(free, typed)
     case "--format": return Answer(choices: PixelFormat.choices.map { ($0, "") })
-    case "--auto-exposure": return Answer(choices: modes(of: "autoexposure"))
-    case "--auto-focus": return Answer(choices: modes(of: "autofocus"))
     default:
-      return Answer(
-        choices: option.allValues?.map { ($0, "") } ?? [], takesFile: option.namesFile)
+      return Answer(choices: option.values.map { ($0, "") }, takesFile: option.namesFile)
     }
   }
 
@@ -102,11 +103,6 @@ struct Completer {
       if word.hasPrefix(option + "=") { return String(word.dropFirst(option.count + 1)) }
     }
     return nil
-  }
-
-  private func modes(of stage: String) -> [(String, String)] {
-    let settings = kinds.stages.first { $0.name == stage }?.settings ?? []
-    return settings.first { $0.name == "mode" }?.choices.map { ($0, "") } ?? []
   }
 
   // MARK: Names and settings

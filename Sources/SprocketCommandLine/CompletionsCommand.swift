@@ -15,7 +15,7 @@ struct CompletionsCommand: ParsableCommand {
       \(programName) completions fish | source.
       """)
 
-  @Argument(help: "The shell: bash, zsh or fish.")
+  @Argument(help: ArgumentHelp("The shell.", valueName: "bash | zsh | fish"))
   var shell: Shell
 
   func execute() {

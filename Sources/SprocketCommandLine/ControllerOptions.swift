@@ -6,29 +6,28 @@ internal import SprocketStages
 /// The controllers of `sprocket run`, which drive the source by what the chain measures.
 struct ControllerOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Drives exposure and gain; adds `meter` where it is missing.",
-      valueName: "locked | auto | continuous | custom"))
+    "A stage of the chain; the order given is the chain's order.", takes: "name[:key=value,...]")
+  var stage: [String] = []
+
+  @Option(
+    "Drives exposure and gain; adds `meter` where it is missing.",
+    takes: "locked | auto | continuous | custom")
   var autoExposure: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Drives the lens; adds `focus` where it is missing.",
-      valueName: "locked | auto | continuous | custom"))
+    "Drives the lens; adds `focus` where it is missing.",
+    takes: "locked | auto | continuous | custom")
   var autoFocus: String?
 
+  // The first step may begin with a hyphen.
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Takes a frame for each step, by EV from the exposure that there is or by a control's values, and "
-        + "ends: -2,0,2EV, exposure=5,20ms, gain=1,4, lens=0,0.5,1. --stills then has these frames alone.",
-      valueName: "steps"))
+    "Takes a frame for each step, by EV from the exposure that there is or by a control's values, and "
+      + "ends: -2,0,2EV, exposure=5,20ms, gain=1,4, lens=0,0.5,1. --stills then has these frames alone.",
+    takes: "steps", as: { $0 })
   var bracket: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Where `meter` and `focus` look, in fractions of the picture from its top left.",
-      valueName: "x/y"))
+    "Where `meter` and `focus` look, in fractions of the picture from its top left.", takes: "x/y")
   var point: String?
 
   /// Which stills are taken, as a condition; `nil` where the bracket does not choose.

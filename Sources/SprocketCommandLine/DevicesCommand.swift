@@ -19,21 +19,18 @@ struct DevicesCommand: ParsableCommand {
   var name: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Sets a control. Several are set together: all, or none where one is refused. Any order will do.",
-      valueName: "name=value"))
+    "Sets a control. Several are set together: all, or none where one is refused. Any order will do.",
+    takes: "name=value")
   var control: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Sets the controls that --save wrote, as far as this camera has them.", valueName: "path"),
+    "Sets the controls that --save wrote, as far as this camera has them.", takes: "path",
     completion: .file())
   var controls: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Writes the controls as they are now, a line NAME=VALUE each. `-` is standard output.",
-      valueName: "path"), completion: .file())
+    "Writes the controls as they are now, a line NAME=VALUE each. `-` is standard output.",
+    takes: "path", completion: .file())
   var save: String?
 
   @Flag(help: "With --save: replaces a file that exists.")

@@ -31,9 +31,8 @@ enum OptionNames {
     case "source":
       guard let last else { return "source" }
       if last == "replug" { return "on-unplug" }
-      let own = ["format", "size", "rate", "from", "controls", "control"]
       if ["path", "name", "descriptor"].contains(last) { return "source" }
-      return own.contains(last) ? last : "source-set"
+      return isOption(last, of: "source") ? last : "source-set"
     case "stages": return "stage"
     case "sound":
       switch last {
@@ -48,6 +47,13 @@ enum OptionNames {
     case "until": return "bracket"
     default: return steps.first
     }
+  }
+
+  /// Whether a group of `run` has an option of that name.
+  private static func isOption(_ name: String, of group: String) -> Bool {
+    let groups = (try? CommandHelp.root)?["run"]?.groups
+    let options = groups?.first { $0.name == group }?.arguments
+    return options?.contains { $0.longNames == ["--\(name)"] } == true
   }
 
   private static func output(_ steps: [String], _ arguments: ArraySlice<String>) -> String {

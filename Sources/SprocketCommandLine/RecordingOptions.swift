@@ -4,16 +4,14 @@ internal import Sprocket
 /// What `sprocket run` records of the frames, and where.
 struct RecordingOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "Records a movie; the ending says of which kind.", valueName: "path.mov | .mp4 | .mkv"),
+    "Records a movie; the ending says of which kind.", takes: "path.mov | .mp4 | .mkv",
     completion: .file())
   var movie: String?
 
   @Option(
-    help: ArgumentHelp(
-      "How --movie holds pictures: mjpeg (the default), h264, hevc, av1, or an encoder of libavcodec, and "
-        + "its settings, such as h264:crf=20,preset=medium; `\(programName) stages movie` lists them.",
-      valueName: "name[:key=value,...]"))
+    "How --movie holds pictures: mjpeg (the default), h264, hevc, av1, or an encoder of libavcodec, and "
+      + "its settings, such as h264:crf=20,preset=medium; `\(programName) stages movie` lists them.",
+    takes: "name[:key=value,...]")
   var codec: String?
 
   @Flag(
@@ -23,41 +21,28 @@ struct RecordingOptions: ParsableArguments {
   var movieReports = false
 
   @Option(
-    help: ArgumentHelp(
-      "Writes a JPEG file per frame into a folder, which is made; or names the files, with {n}, {time}, "
-        + "{name} and {bracket}, and says by the ending what they are: shots/{time}-{n}.jpg, "
-        + ".png, .tif, .dng.",
-      valueName: "folder | pattern"),
-    completion: .directory)
+    "Writes a JPEG file per frame. A folder is made; a pattern names the files, with {n}, {time}, "
+      + "{name} and {bracket}, and says by the ending what they are: shots/{time}-{n}.jpg, "
+      + ".png, .tif, .dng.", takes: "FOLDER | PATTERN", completion: .directory)
   var stills: String?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "One still per so much time, the first frame at or after each: 1s, 500ms.",
-      valueName: "duration"),
-    transform: Duration.parsePositive)
+    "One still per so much time, the first frame at or after each: 1s, 500ms.", takes: "duration",
+    as: Duration.parsePositive)
   var every: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "One still per so much time, the sharpest frame: 2s; adds `focus` where it is missing.",
-      valueName: "duration"),
-    transform: Duration.parsePositive)
+    "One still per so much time, the sharpest frame: 2s; adds `focus` where it is missing.",
+    takes: "duration", as: Duration.parsePositive)
   var stillsSharpest: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Quality of JPEG that is encoded, 1 to 100; default 90. A camera's own is kept as it is.",
-      valueName: "n"),
-    transform: wholeNumber(1...100, example: 90))
+    "Quality of JPEG that is encoded, 1 to 100; default 90. A camera's own is kept as it is.",
+    takes: "n", as: wholeNumber(1...100, example: 90))
   var quality: Int?
 
   @Option(
-    help: ArgumentHelp(
-      "Writes all that the source delivers, as MCAP, to be replayed or read.", valueName: "path"),
+    "Writes all that the source delivers, as MCAP, to be replayed or read.", takes: "path",
     completion: .file())
   var dump: String?
 
@@ -69,32 +54,23 @@ struct RecordingOptions: ParsableArguments {
   var onDemand = false
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "A movie goes on in its next file after so much time, or so many bytes: 60s, 500M.",
-      valueName: "duration | size"), transform: Extent.parse)
+    "A movie goes on in its next file after so much time, or so many bytes: 60s, 500M.",
+    takes: "DURATION | SIZE", as: Extent.parse)
   var split: Extent?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "A movie ends after so much time, or so many bytes over all its files: 10m, 4G.",
-      valueName: "duration | size"), transform: Extent.parse)
+    "A movie ends after so much time, or so many bytes over all its files: 10m, 4G.",
+    takes: "DURATION | SIZE", as: Extent.parse)
   var longest: Extent?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "A movie ends when its disk has less free than that: 2G.", valueName: "size"),
-    transform: ByteCount.parse)
+    "A movie ends when its disk has less free than that: 2G.", takes: "size", as: ByteCount.parse)
   var keepFree: ByteCount?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "What --movie, --dump, --sound and --reports write is on the disk so much later at most: what a power "
-        + "cut costs, 100ms or more. Default: as the kernel does it.", valueName: "duration"),
-    transform: { text in
+    "What --movie, --dump, --sound and --reports write is on the disk so much later at most: what a power "
+      + "cut costs, 100ms or more. Default: as the kernel does it.", takes: "duration",
+    as: { text in
       let time = try Duration.parsePositive(text)
       guard time >= .milliseconds(100) else {
         throw ValidationError("give 100ms or more, such as 1s")
@@ -104,31 +80,22 @@ struct RecordingOptions: ParsableArguments {
   var sync: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "With --on-demand or --record-when: a recording begins so long before it was asked for.",
-      valueName: "duration"
-    ),
-    transform: Duration.parsePositive)
+    "With --on-demand or --record-when: a recording begins so long before it was asked for.",
+    takes: "duration", as: Duration.parsePositive)
   var preRoll: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Most memory of --pre-roll; default 256M. A pre-roll that needs more is shorter.",
-      valueName: "size"), transform: ByteCount.parse)
+    "Most memory of --pre-roll; default 256M. A pre-roll that needs more is shorter.",
+    takes: "size", as: ByteCount.parse)
   var preRollMemory: ByteCount?
 
   @Option(
-    help: ArgumentHelp(
-      "--movie records while this holds, and begins before: 'motion.score > 0.2'. Compares fields of the "
-        + "stages' reports with < <= > >= == !=; and, or, not.", valueName: "condition"))
+    "--movie records while this holds, and begins before: 'motion.score > 0.2'. Compares fields of the "
+      + "stages' reports with < <= > >= == !=; and, or, not.", takes: "condition")
   var recordWhen: String?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "With --record-when: goes on for so long after; default 3s.", valueName: "duration"),
-    transform: Duration.parse)
+    "With --record-when: goes on for so long after; default 3s.", takes: "duration",
+    as: Duration.parse)
   var keep: Duration?
 }

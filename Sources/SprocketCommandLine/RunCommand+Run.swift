@@ -17,7 +17,7 @@ extension RunCommand {
       run = before.unnamed
       run.origins = [like]
     }
-    try addSources(to: &run, kinds)
+    try input.addSources(to: &run, kinds)
     let labels = run.sources.map(\.label)
     try sound.checkLabels(labels)
     var used: Set<String> = []
@@ -47,8 +47,8 @@ extension RunCommand {
   private func addParts(
     to source: inout Run.Source, _ kinds: Kinds, used: inout Set<String>
   ) throws(RunError) {
-    if !stage.isEmpty {
-      source.pipeline.stages = try stage.map { (text) throws(RunError) in
+    if !controllers.stage.isEmpty {
+      source.pipeline.stages = try controllers.stage.map { (text) throws(RunError) in
         try kinds.stage(filled(text, source.label))
       }
       ControllerOptions.forgetBracket(of: &source.pipeline)
@@ -58,7 +58,7 @@ extension RunCommand {
       $0[StillSettings.self]?.sharpest ?? .zero > .zero
     }
     try controllers.add(
-      to: &source.pipeline, isDescribed: stage.isEmpty && !source.pipeline.stages.isEmpty,
+      to: &source.pipeline, isDescribed: controllers.stage.isEmpty && !source.pipeline.stages.isEmpty,
       needsFocus: recording.stillsSharpest != nil && sharpest, kinds, used: &used)
   }
 
@@ -71,11 +71,15 @@ extension RunCommand {
 
   /// Applies the options that are for all sources.
   private func addShared(to settings: inout RunSettings) throws(RunError) {
-    if let summary { settings.summary = try outputName(summary, "--summary", isShared: true) }
-    if let trace { settings.trace = try outputName(trace, "--trace", isShared: true) }
-    if let path = pairing.path { settings.pairs = try outputName(path, "--pairs", isShared: true) }
-    settings.pair = pairing.tolerance ?? settings.pair
-    settings.histograms = histograms || settings.histograms
+    if let summary = outputs.summary {
+      settings.summary = try outputName(summary, "--summary", isShared: true)
+    }
+    if let trace = outputs.trace {
+      settings.trace = try outputName(trace, "--trace", isShared: true)
+    }
+    if let path = pairing.pairs { settings.pairs = try outputName(path, "--pairs", isShared: true) }
+    settings.pair = pairing.pair ?? settings.pair
+    settings.histograms = outputs.histograms || settings.histograms
     settings.frames = frames ?? settings.frames
     settings.duration = duration ?? settings.duration
     settings.workers = workers ?? settings.workers

@@ -7,22 +7,47 @@ struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Takes frames from a source, past stages, into sinks.",
     discussion: """
-      Without --source, the first camera is the source, or the built-in scene where there is none. \
-      Without a sink, frames are counted and \
-      dropped. Ctrl-C ends the run cleanly; twice, at once. \
-      Durations are numbers with a unit: ns, us, ms, s, m or h.
+      EXAMPLES:
+        \(programName) run --duration 10s --movie clip.mov
+        \(programName) run --source file:clip.mov --stage meter --reports -
+        \(programName) run --source scene --frames 100 --stills shots --every 1s
       """)
 
+  /// Options on the first page of the help.
+  static let firstOptions = [
+    "source", "format", "size", "rate", "stage", "movie", "stills", "dump", "pipe", "share", "null",
+    "frames", "duration", "overwrite",
+  ]
+
+  @OptionGroup(title: "Source: where frames come from, and in which shape")
+  var input: SourceOptions
+
+  @OptionGroup(title: "Stages: what becomes of frames, and what drives the camera")
+  var controllers: ControllerOptions
+
+  @OptionGroup(title: "Recording: movies, stills and dumps, and when they are written")
+  var recording: RecordingOptions
+
+  @OptionGroup(title: "Sound: microphones, and how files hold what they hear")
+  var sound: SoundOptions
+
+  @OptionGroup(title: "Outputs: other programs, reports, checksums, figures")
+  var outputs: OutputOptions
+
+  @OptionGroup(title: "Asking: what a run does when it is asked to")
+  var asking: AskingOptions
+
+  @OptionGroup(title: "Pairing: frames of several sources that belong together")
+  var pairing: PairingOptions
+
   @Option(
-    help: ArgumentHelp(
-      "Describes the run by a file of YAML or JSON; other options win over it. `-` is standard input.",
-      valueName: "path"), completion: .file())
+    "Describes the run by a file of YAML or JSON; other options win over it. `-` is standard input.",
+    takes: "path", completion: .file())
   var pipeline: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Repeats the run that wrote a dump or a summary, without its outputs' names: give those that are "
-        + "wanted.", valueName: "path.mcap | summary.json"), completion: .file())
+    "Repeats the run that wrote a dump or a summary, without its outputs' names: give those that are "
+      + "wanted.", takes: "path.mcap | summary.json", completion: .file())
   var like: String?
 
   @Flag(
@@ -30,175 +55,27 @@ struct RunCommand: ParsableCommand {
   var printPipeline = false
 
   @Option(
-    help: ArgumentHelp(
-      "Where frames come from; `\(programName) stages` lists every source. May be given several times: a "
-        + "label names each in options and in `{source}`, which stands for it in names of files.",
-      valueName: "[label=]camera[:NAME] | file:PATH | replay:PATH | pipe:FD | scene | none"))
-  var source: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "A setting of the source; `\(programName) stages scene` lists them.",
-      valueName: "[label.]key=value"))
-  var sourceSet: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "Pixel format of the source, as a fourcc.", valueName: "[label=]fourcc"),
-    transform: Labelled.parser { $0 })
-  var format: [Labelled<String>] = []
-
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "Size of the source's frames in pixels: 1280x720.", valueName: "[label=]WxH"),
-    transform: Labelled.parser(FrameSize.parse))
-  var size: [Labelled<FrameSize>] = []
-
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "Frames per second of the source: 30, 29.97, 30000/1001.", valueName: "[label=]fps"),
-    transform: Labelled.parser(FrameRate.parse))
-  var rate: [Labelled<FrameRate>] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "A control of the source, set at the start.", valueName: "[label.]name=value"))
-  var control: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "A file of a camera's controls, set at the start, before --control; `\(programName) devices NAME "
-        + "--save` makes it.", valueName: "path"), completion: .file())
-  var controls: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "When the camera is unplugged: waits for it, stops, or waits for so long. Recordings wait, all else "
-        + "stops, where it is not given.", valueName: "wait | stop | duration"),
-    transform: Duration.parseUnplug)
-  var onUnplug: Duration?
-
-  @Option(
-    help: ArgumentHelp(
-      "A stage of the chain; the order given is the chain's order.",
-      valueName: "name[:key=value,...]"))
-  var stage: [String] = []
-
-  @OptionGroup(title: "Controllers")
-  var controllers: ControllerOptions
-
-  @OptionGroup(title: "Recording")
-  var recording: RecordingOptions
-
-  @OptionGroup(title: "Sound")
-  var sound: SoundOptions
-
-  @OptionGroup(title: "Asking a run")
-  var asking: AskingOptions
-
-  @OptionGroup(title: "Several sources")
-  var pairing: PairingOptions
-
-  @Option(
-    help: ArgumentHelp(
-      "A sink by name, one of your own among them; `\(programName) stages` lists them.",
-      valueName: "name[:argument][,key=value,...]"))
-  var sink: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "Writes JSON Lines: one per produced frame. `-` is standard output.", valueName: "path"),
-    completion: .file())
-  var reports: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Writes how the run went as one JSON object. `-` is standard output.", valueName: "path"),
-    completion: .file())
-  var summary: String?
-
-  @Flag(help: "Puts the whole distributions of durations into the summary.")
-  var histograms = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Writes what each thread did to each frame, to be opened in Perfetto or chrome://tracing.",
-      valueName: "path"), completion: .file())
-  var trace: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Writes frames to standard output. The settings are those of the sink `pipe`.",
-      valueName: "y4m | gray | rgb | bgr | tensor[:key=value,...]"))
-  var pipe: String?
-
-  @Flag(help: "With --pipe: precedes each frame by a header with its number, times and shape.")
-  var pipeHeader = false
-
-  @Option(
-    help: ArgumentHelp(
-      "Hands frames to other programs in shared memory. The settings are those of the sink `share`.",
-      valueName: "name[:layout][,key=value...]"))
-  var share: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "Is a camera for other programs, by a v4l2loopback device. The settings are those of the sink "
-        + "`virtual`.", valueName: "device[,key=value...]"), completion: .file())
-  var virtual: String?
-
-  @Flag(help: "Makes a digest of every frame, and of the run.")
-  var checksum = false
-
-  @Option(
-    help: ArgumentHelp(
-      "As --checksum, and writes a line per frame. `-` is standard output.", valueName: "path"),
-    completion: .file())
-  var checksums: String?
-
-  @Flag(help: "Counts frames and drops them: the default where no other sink is named.")
-  var null = false
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Ends after so many produced frames, gaps counted; the scene then makes them as fast as it can.",
-      valueName: "n"),
-    transform: wholeNumber(1...UInt64.max, example: 300))
+    "Ends after so many produced frames; gaps count. The scene then makes them as fast as it can.",
+    takes: "n", as: wholeNumber(1...UInt64.max, example: 300))
   var frames: UInt64?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Ends after so long: 10s, 500ms, 5m. Of a file, and wherever frames wait, it is the time of the "
-        + "frames that counts; live, the clock's.", valueName: "duration"),
-    transform: Duration.parsePositive)
+    "Ends after so long: 10s, 500ms, 5m. Units are ns, us, ms, s, m and h. Of a file, and wherever frames "
+      + "wait, it is the time of the frames that counts; live, the clock's. Ctrl-C ends a run, too; twice, "
+      + "at once.", takes: "duration", as: Duration.parsePositive)
   var duration: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Begins with the first frame at or after this time, from the first frame: for file: and replay:.",
-      valueName: "duration"),
-    transform: Duration.parse)
-  var from: Duration?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Threads of each parallel lane; default one per core.", valueName: "n"),
-    transform: wholeNumber(1...64, example: 4))
+    "Threads of each parallel lane; default one per core.", takes: "n",
+    as: wholeNumber(1...64, example: 4))
   var workers: Int?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Memory that frames may take, such as 4G or 512M; default three quarters of what is free.",
-      valueName: "size"), transform: ByteCount.parse)
+    "Memory that frames may take, such as 4G or 512M; default three quarters of what is free.",
+    takes: "size", as: ByteCount.parse)
   var memory: ByteCount?
 
-  @Option(help: ArgumentHelp("How threads wait for work.", valueName: "park | spin-park | spin"))
+  @Option("How threads wait for work.", takes: "park | spin-park | spin")
   var wait: WaitStrategy?
 
   @Flag(
@@ -213,6 +90,17 @@ struct RunCommand: ParsableCommand {
 
   @Flag(help: "Prints how lanes, ring and memory are laid out.")
   var verbose = false
+
+  // Names that `RunCommand+Outputs` uses.
+  var reports: String? { outputs.reports }
+  var checksums: String? { outputs.checksums }
+  var checksum: Bool { outputs.checksum }
+  var pipe: String? { outputs.pipe }
+  var pipeHeader: Bool { outputs.pipeHeader }
+  var share: [String] { outputs.share }
+  var virtual: String? { outputs.virtual }
+  var sink: [String] { outputs.sink }
+  var null: Bool { outputs.null }
 
   func validate() throws {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }

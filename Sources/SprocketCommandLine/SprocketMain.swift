@@ -92,12 +92,13 @@ private func execute(
   _ signals: inout StopSignals
 ) throws {
   let arguments = CommandLine.arguments.dropFirst()
-  if arguments.first == Completer.option, let program = CommandHelp.root {
-    let answer = try Completer(program: program, kinds: kinds()).answer(
-      Array(arguments.dropFirst()))
+  if arguments.first == Completer.option {
+    let completer = try Completer(program: CommandHelp.root, kinds: kinds())
+    let answer = completer.answer(Array(arguments.dropFirst()))
     for line in answer.lines { Console.output.say(line) }
     return
   }
+  if arguments.first == "help" { return try tellHelp(Array(arguments.dropFirst())) }
   do {
     switch try SprocketCommand.parseAsRoot() {
     case let run as RunCommand:
@@ -125,40 +126,48 @@ private func execute(
   } catch let error as ExitCode {
     throw error
   } catch {
-    // Help and the version are errors of the parser, too.
-    guard SprocketCommand.exitCode(for: error) != .success else {
-      let text = SprocketCommand.fullMessage(for: error)
-      for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-        Console.output.say(String(line))
-      }
-      return
-    }
-    try refuseUnknownCommand()
-    let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
-    let sentence = OptionHints.improved(
-      lines.joined(separator: " "), command: arguments.first)
-    // An argument without an option is most often the name of a file.
-    let isStray = sentence.hasPrefix("Unexpected argument") || sentence.contains(" unexpected arg")
-    let control = arguments.dropFirst(2).first { $0.contains("=") && !$0.hasPrefix("-") }
-    let hint =
-      arguments.first == DevicesCommand.configuration.commandName
-      ? control.map { "; write --control \($0)" } ?? ""
-      : "; a file to read is named so: --source file:PATH"
-    throw RunError(.usage, sentence + (isStray ? hint : ""))
+    try tell(parser: error, arguments)
   }
+}
+
+/// Answers what the parser throws: help, the version, or what is wrong.
+private func tell(parser error: any Error, _ arguments: ArraySlice<String>) throws(RunError) {
+  let command = arguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
+  guard SprocketCommand.exitCode(for: error) != .success else {
+    let text = SprocketCommand.fullMessage(for: error)
+    if text.hasPrefix("OVERVIEW") { return try tellHelp(command.map { [$0] } ?? []) }
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      Console.output.say(String(line))
+    }
+    return
+  }
+  if let command, !commandNames.contains(command) { throw unknownCommand(command) }
+  let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
+  let sentence = ForeignWords.improved(lines.joined(separator: " "), command: command)
+  // An argument without an option is most often the name of a file.
+  let isStray = sentence.hasPrefix("Unexpected argument") || sentence.contains(" unexpected arg")
+  let control = arguments.dropFirst(2).first { $0.contains("=") && !$0.hasPrefix("-") }
+  let hint =
+    command == DevicesCommand.configuration.commandName
+    ? control.map { "; write --control \($0)" } ?? ""
+    : "; a file to read is named so: --source file:PATH"
+  throw RunError(.usage, sentence + (isStray ? hint : ""))
 }
 
 private func refuseRepetitions() throws(RunError) {
   let arguments = Array(CommandLine.arguments.dropFirst())
-  if let sentence = RepeatedOptions.sentence(arguments) { throw RunError(.usage, sentence) }
+  if let sentence = try RepeatedOptions.sentence(arguments) { throw RunError(.usage, sentence) }
 }
 
-private func refuseUnknownCommand() throws(RunError) {
-  let known = SprocketCommand.configuration.subcommands.map { $0._commandName }
-  guard CommandLine.arguments.count > 1, case let given = CommandLine.arguments[1],
-    !given.hasPrefix("-"), !(known + ["help"]).contains(given)
-  else { return }
-  throw RunError(.usage, "there is no command `\(given)`; " + knownNames(known, near: given))
+private func tellHelp(_ words: [String]) throws(RunError) {
+  for line in try HelpPage(words).lines { Console.output.say(line) }
+}
+
+private let commandNames = SprocketCommand.configuration.subcommands.map { $0._commandName }
+
+func unknownCommand(_ name: String) -> RunError {
+  let answer = ForeignWords.answer(to: name, of: nil) ?? knownNames(commandNames, near: name)
+  return RunError(.usage, "there is no command `\(name)`; \(answer)")
 }
 
 /// Refuses arguments that are not UTF-8. `CommandLine.arguments` has replaced their invalid bytes,

@@ -834,8 +834,8 @@ def test_a_thumbnail_is_a_picture_and_nothing_else_is_removed(tmp_path, ordinary
     (["a.mov", "--codec", "mjpeg:bitrate=1M"], "mjpeg has no bitrate"),
     (["a.mov", "--codec", "h264:quality=20"], "h264 has crf, lower is better: crf=20 (--codec)"),
     (["a.mov", "--codec", "x264"], "did you mean h264"),
-    (["a.mov", "--fps", "30"], "here it is --rate"), (["a.mov", "--size", "2x2"], "here it is --scale"),
-    (["a.mov", "--duration", "2s"], "here it is --to"), (["a.mov", "--crf", "2"], "h264:crf=20"),
+    (["a.mov", "--fps", "30"], "write --rate 30"), (["a.mov", "--size", "2x2"], "write --scale 640x480"),
+    (["a.mov", "--duration", "2s"], "write --to 10s"), (["a.mov", "--crf", "2"], "h264:crf=20"),
     (["a.mov", "--target-size", "500000"], "10MB (of 1000)"), (["a.mov", "--target-size", "5X"], "512M"),
 ])
 def test_what_would_be_ignored_is_refused(tmp_path, ordinary, options, says):

@@ -1,6 +1,8 @@
 """What `make install` leaves: it runs without Swift, says what a machine lacks, and has a manual."""
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -159,6 +161,9 @@ TYPED = [
     ("sprocket run --auto-focus con", "sprocket run --auto-focus continuous ", []),
     ("sprocket run --format YUY", "sprocket run --format YUYV ", []),
     ("sprocket stages lat", "sprocket stages latedrop ", []),
+    ("sprocket help run rec", "sprocket help run recording ", []),
+    ("sprocket export a.mov b.mov --rotate 9", "sprocket export a.mov b.mov --rotate 90 ", []),
+    ("sprocket run --on-unplug ", "sprocket run --on-unplug ", ["wait", "stop"]),
     ("sprocket run --frames ", "sprocket run --frames ", []),
 ]
 
@@ -223,6 +228,12 @@ def test_the_manual_renders_and_has_what_the_lists_have(prefix):
     for said in ("--stage name[:key=value,...]", "stabilize", "crop=value", "camera[:NAME]", "movie:PATH",
                  "highlighttarget=value", "log_luminance", "NAME.partial.EXT"):
         assert said in text, said
+    root = json.loads(run([prefix / "bin/sprocket", "--experimental-dump-help"]).stdout)["command"]
+    for command in root["subcommands"]:
+        for argument in command["arguments"]:
+            name = argument.get("names", [{"name": "h"}])[0]["name"]
+            if argument["shouldDisplay"] and name not in ("h", "version"):
+                assert re.search(rf"^ +--{name}\b", text, re.MULTILINE), (command["commandName"], name)
     # Programs of users have a manual page, too.
     own = run(["python3", ROOT / "Tools/manual.py", pathlib.Path(SPROCKET).with_name("SprocketOwn")])
     lint = run(["mandoc", "-T", "lint", "-W", "warning"], input=own.stdout)

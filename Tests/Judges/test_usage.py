@@ -4,6 +4,8 @@ import glob
 import functools
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import termios
@@ -11,7 +13,7 @@ import time
 
 import pytest
 
-from program import (LIMIT, SPROCKET, clip, one_sentence, read_lines, running, send_and_wait, signals,
+from program import (LIMIT, ROOT, SPROCKET, clip, one_sentence, read_lines, running, send_and_wait, signals,
                      sprocket, wait_for, wait_for_lines, wait_until_full)
 
 SCENE = ["--source", "scene"]
@@ -82,6 +84,13 @@ WRONG = [
     (["run", "--nope"], "--nope"),
     (["fly"], "there is no command `fly`; there are: run, ask, top, export, inspect, recover, bench, "
               "devices, stages, check, schema, completions"),
+    (["list"], "there is no command `list`; write sprocket devices"),
+    (["--movie", "a.mov"], "Unknown option '--movie'; write sprocket run --movie"),
+    (["help", "fly"], "there is no command `fly`"),
+    (["help", "run", "recordng"], "`run` has no group or option `recordng`; did you mean `recording`? there "
+                                  "are: source, stages, recording"),
+    (["help", "run", "codc"], "`run` has no group or option `codc`; did you mean `--codec`?"),
+    (["help", "export", "--scal"], "`export` has no option `--scal`; did you mean `--scale`?"),
     (["stages", "metr"], "metr"),
     (["run", "--stage", "metr"], "did you mean `meter`?"),
     (["run", "--stage", "focus:windw=0/0/1/1"], "did you mean `window`?"),
@@ -302,6 +311,108 @@ def test_a_program_calls_itself_as_it_was_called(tmp_path):
         assert b"USAGE: vignette" in page and b"sprocket" not in page
     version = ask("--version").stdout
     assert version == sprocket("--version").stdout and version.startswith(b"Sprocket 0.")
+
+
+def told(*arguments):
+    return sprocket(*arguments).stdout.decode()
+
+
+@functools.cache
+def declared():
+    """The options that each command declares."""
+    root = json.loads(told("--experimental-dump-help"))["command"]
+    return {command["commandName"]: [
+        f"--{argument['names'][0]['name']}" for argument in command["arguments"]
+        if argument["shouldDisplay"] and argument["kind"] != "positional"
+        and argument["names"][0]["name"] not in ("h", "version")]
+        for command in root["subcommands"] if command["commandName"] != "help"}
+
+
+def options(page):
+    return re.findall(r"^  (--[a-z-]+)", page, re.MULTILINE)
+
+
+def test_the_help_of_each_command_is_a_page():
+    for page in told("--help"), *(told(command, "--help") for command in declared()):
+        lines = page.splitlines()
+        assert len(lines) <= 45 and max(map(len, lines)) <= 80, page
+    assert all(f"\n  {command} " in told() for command in declared())
+    for command, names in declared().items():
+        assert told("help", command) == told(command, "--help") == told(command, "-h")
+        assert sorted(options(told("help", command, "all"))) == sorted(names), command
+
+
+def test_the_help_of_a_run_begins_with_what_is_needed_first():
+    page = told("run", "--help")
+    sentence, _, usage = page.splitlines()[:3]
+    assert sentence.endswith(".") and usage == "USAGE: sprocket run <options>"
+    wanted = ["--source", "--size", "--stage", "--movie", "--stills", "--frames", "--duration"]
+    assert [name for name in options(page) if name in wanted] == wanted
+
+
+def test_the_examples_of_the_help_do_what_they_say(tmp_path):
+    examples = re.findall(r"^  sprocket (run .*)", told("run", "--help"), re.MULTILINE)
+    assert len(examples) == 3
+    for example in examples:
+        scene = "" if "--source" in example else " --source scene"  # Not the camera of this machine.
+        sprocket(*(example.replace("10s", "1s") + scene).split(), cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clip.mov", "shots"]
+
+
+def test_each_option_of_a_run_is_in_one_group_and_has_a_page():
+    page = told("run", "--help")
+    groups = re.findall(r"^  ([a-z]+) ", page[page.index("GROUPS"):], re.MULTILINE)
+    assert groups.pop() == "all"
+    found = [name for group in groups for name in options(told("help", "run", group))]
+    assert sorted(found) == sorted(declared()["run"])
+    for name in found:
+        assert options(told("help", "run", name)) == [name]
+        assert options(page).count(name) <= 1
+
+
+def foreign_words():
+    text = (ROOT / "Sources/SprocketCommandLine/ForeignWords.swift").read_text()
+    return re.findall(r"^    ([a-z ]+): (.+) => (.+)$", text, re.MULTILINE)
+
+
+def typed_option(word):
+    return f"-{word}" if len(word) == 1 or ":" in word else f"--{word}"
+
+
+def test_words_of_other_programs_are_answered():
+    for commands, words, answer in foreign_words():
+        for command in commands.split():
+            for word in words.split():
+                given = [word] if command == "sprocket" else [command, "a", "b", typed_option(word)]
+                if command == "run":
+                    del given[1:3]
+                refused = sprocket(*given, check=False)
+                own = "" if command != "sprocket" and answer.startswith("--") else "sprocket "
+                assert refused.returncode == 2
+                assert one_sentence(refused.errors).endswith(f"; write {own}{answer}"), given
+    for given, answer in [(["run", "--FPS", "9"], "--rate 30"), (["run", "-pix_fmt", "x"], "--format YUYV"),
+                          (["--list-cameras"], "sprocket devices")]:
+        refused = sprocket(*given, check=False)
+        assert one_sentence(refused.errors).endswith(f"; write {answer}"), given
+
+
+def test_what_is_said_instead_of_words_of_other_programs_is_right(tmp_path):
+    footage(tmp_path, "in.mov", "-c:v", "mjpeg", "-c:a", "pcm_s16le")
+    for commands, _, answer in foreign_words():
+        written, *note = re.split(", | [|] ", answer, maxsplit=1)
+        for command in commands.split():
+            line = shlex.split(written)
+            if command != "sprocket" and written.startswith("--"):
+                line = [command, *(["in.mov", "out.mp4"] if command == "export" else []), *line]
+            for name in re.findall("--[a-z-]+", " ".join(note)):
+                assert name in declared()[line[0]], answer
+            if line[0] == "run":
+                scene = [] if "--source" in line else SCENE
+                sprocket(*line, *scene, "--print-pipeline", cwd=tmp_path)
+            elif line[0] == "export":
+                sprocket(*line, *([] if "--overwrite" in line else ["--overwrite"]), cwd=tmp_path)
+            elif line[0] != "--version":
+                assert set(re.findall("--[a-z-]+", written)) <= set(declared()[line[0]]), answer
 
 
 ODD = "a\x1b[31m\n\t\x7f\u009b2J\u202egpj\u2028é.mkv"

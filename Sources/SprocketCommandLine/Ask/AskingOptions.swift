@@ -12,14 +12,12 @@ struct AskingOptions: ParsableArguments {
   var takesSignals = false
 
   @Option(
-    help: ArgumentHelp(
-      "Makes a Unix socket on which `\(programName) ask` and other programs ask the run.",
-      valueName: "path"), completion: .file())
+    "Makes a Unix socket on which `\(programName) ask` and other programs ask the run.",
+    takes: "path", completion: .file())
   var controlSocket: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Requests at certain frames or times, a line of JSON each, as on the control socket.",
-      valueName: "path"), completion: .file())
+    "Requests at certain frames or times, a line of JSON each, as on the control socket.",
+    takes: "path", completion: .file())
   var script: String?
 }

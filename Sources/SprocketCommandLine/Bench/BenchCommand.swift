@@ -13,37 +13,28 @@ struct BenchCommand: ParsableCommand {
       """)
 
   @Option(
-    help: ArgumentHelp(
-      "A stage of the chain; the order given is the chain's order.",
-      valueName: "name[:key=value,...]"))
+    "A stage of the chain; the order given is the chain's order.", takes: "name[:key=value,...]")
   var stage: [String] = []
 
   @Option(
     help: ArgumentHelp("Where frames come from.", valueName: "scene | file:PATH | replay:PATH"))
   var source = "scene"
 
-  @Option(
-    help: ArgumentHelp(
-      "A setting of the source; `\(programName) stages scene` lists them.", valueName: "key=value"))
+  @Option("A setting of the source; `\(programName) stages scene` lists them.", takes: "key=value")
   var sourceSet: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "A pixel format, as a fourcc; default of the scene: MJPG, YUYV and NV12.",
-      valueName: "fourcc"))
+    "A pixel format, as a fourcc; default of the scene: MJPG, YUYV and NV12.", takes: "fourcc")
   var format: [String] = []
 
   @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp(
-      "A size in pixels; default of the scene: 640x480 and 1280x720.", valueName: "WxH"),
-    transform: FrameSize.parse)
+    "A size in pixels; default of the scene: 640x480 and 1280x720.", takes: "WxH",
+    as: FrameSize.parse)
   var size: [FrameSize] = []
 
   @Option(
-    parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("Threads of each parallel lane; default 1.", valueName: "n"),
-    transform: wholeNumber(1...RunOptions.mostWorkers, example: 2))
+    "Threads of each parallel lane; default 1.", takes: "n",
+    as: wholeNumber(1...RunOptions.mostWorkers, example: 2))
   var workers: [Int] = []
 
   @Option(
@@ -53,21 +44,16 @@ struct BenchCommand: ParsableCommand {
   var rounds = 10
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Frames of each case in each round; default as many as take 0.3 s.", valueName: "n"),
-    transform: wholeNumber(1...1_000_000, example: 300))
+    "Frames of each case in each round; default as many as take 0.3 s.", takes: "n",
+    as: wholeNumber(1...1_000_000, example: 300))
   var frames: UInt64?
 
   @Option(
-    help: ArgumentHelp(
-      "Compares with an earlier result, and says what has changed by more than noise.",
-      valueName: "path"), completion: .file())
+    "Compares with an earlier result, and says what has changed by more than noise.", takes: "path",
+    completion: .file())
   var against: String?
 
-  @Option(
-    help: ArgumentHelp("Writes the result as JSON. `-` is standard output.", valueName: "path"),
-    completion: .file())
+  @Option("Writes the result as JSON. `-` is standard output.", takes: "path", completion: .file())
   var json: String?
 
   @Flag(help: "Replaces the file of --json if it exists.")

@@ -20,71 +20,54 @@ struct ExportCommand: ParsableCommand {
   @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
   var paths: [String]
 
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Begins with the first frame at or after this time.", valueName: "duration"),
-    transform: Duration.parse)
+  @Option("Begins with the first frame from this time on.", takes: "duration", as: Duration.parse)
   var from: Duration?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Ends before the first frame at or after this time.", valueName: "duration"),
-    transform: Duration.parsePositive)
+    "Ends before the first frame from this time on.", takes: "duration", as: Duration.parsePositive)
   var to: Duration?
 
-  @Option(help: ArgumentHelp("A stage, such as stabilize.", valueName: "name[:key=value,...]"))
+  @Option("A stage, such as stabilize.", takes: "name[:key=value,...]")
   var stage: [String] = []
 
   @Flag(help: "Turns the picture as its file says, and makes oblong pixels square.")
   var upright = false
 
-  @Option(
-    help: ArgumentHelp("Turns the picture clockwise, in degrees.", valueName: "90 | 180 | 270"))
+  @Option("Turns the picture clockwise, in degrees.", takes: "90 | 180 | 270")
   var rotate: String?
 
-  @Option(help: ArgumentHelp("The part that is kept, in pixels.", valueName: "x/y/width/height"))
+  @Option("The part that is kept, in pixels.", takes: "x/y/width/height")
   var crop: String?
 
-  @Option(
-    help: ArgumentHelp("The largest part of that aspect in the middle.", valueName: "1:1 | 4:3"))
+  @Option("The largest part of that aspect in the middle.", takes: "1:1 | 4:3")
   var aspect: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The new size; of one side, the other by the aspect.", valueName: "1280x | WxH"))
+  @Option("The new size, or one side of it.", takes: "1280x | WxH")
   var scale: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Makes the frame rate constant: frames are doubled and left out, and counted. Of pictures, theirs.",
-      valueName: "frames/s"),
-    transform: FrameRate.parse)
+    "Makes the frame rate constant: frames are doubled and left out, and counted. Of pictures, theirs.",
+    takes: "frames/s", as: FrameRate.parse)
   var rate: FrameRate?
 
   @Option(
-    help: ArgumentHelp(
-      "How pictures are encoded: h264 (the default), hevc, av1, mjpeg, and settings, such as h264:crf=20; "
-        + "`\(programName) stages movie` lists them.", valueName: "name[:key=value,...]"))
+    "How pictures are encoded: h264 (the default), hevc, av1, mjpeg, and settings, such as h264:crf=20; "
+      + "`\(programName) stages movie` lists them.", takes: "name[:key=value,...]")
   var codec: String?
 
   @Option(
-    help: ArgumentHelp(
-      "How sound is: aac (the default), opus, flac, pcm; none leaves it out.",
-      valueName: "aac | opus | flac | pcm | none"))
+    "How sound is: aac (the default), opus, flac, pcm; none leaves it out.",
+    takes: "aac | opus | flac | pcm | none")
   var audio: String?
 
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Makes a file of that size, in two passes: 10M, 10MB. Short ones come less near.",
-      valueName: "size"),
-    transform: ByteCount.parse)
+    "Makes a file of that size, in two passes: 10M, 10MB. Short ones come less near.",
+    takes: "size", as: ByteCount.parse)
   var targetSize: ByteCount?
 
   @Option(
-    help: ArgumentHelp(
-      "Of a dump of several sources the one that is exported; of a file of several films, or sounds, the "
-        + "number of its stream, as ffprobe counts.", valueName: "name | number"))
+    "Of a dump of several sources the one that is exported; of a file of several films, or sounds, the "
+      + "number of its stream, as ffprobe counts.", takes: "NAME | NUMBER")
   var stream: String?
 
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
@@ -100,7 +83,7 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: .private)
   var brief = false
 
-  @Flag(help: "Looks for damage that decoding does not show; takes longer.")
+  @Flag(help: "Looks longer, for damage that decoding hides.")
   var verify = false
 
   func validate() throws {
@@ -175,22 +158,14 @@ struct ExportCommand: ParsableCommand {
   }
 
   /// The same for a process that exports one file of a batch, with so many threads of the encoder.
-  func arguments(alone job: Job, threads: Int) -> [String] {
+  func arguments(alone job: Job, threads: Int) throws(RunError) -> [String] {
+    let given = try CommandHelp.root["export"]?.options(in: CommandLine.arguments) ?? []
     var all = ["export", quiet ? "--quiet" : "--brief"]
-    let options = [
-      ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
-      ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
-      ("--rate", rate?.settingText), ("--stream", stream),
-      ("--target-size", targetSize?.settingText),
-    ]
-    for (name, value) in options { if let value { all += [name, value] } }
-    for stage in stage { all += ["--stage", stage] }
-    if copy { all.append("--copy") }
-    if upright { all.append("--upright") }
-    if verify { all.append("--verify") }
-    if overwrite { all.append("--overwrite") }
-    let codec = codec ?? "h264"
+    for (option, words) in given where !["--codec", "--quiet"].contains(option.longNames[0]) {
+      all += words
+    }
     if !copy {
+      let codec = codec ?? "h264"
       let isOwn = codec.contains("threads=")
       all += ["--codec", isOwn ? codec : codec.adding(setting: "threads=\(max(1, threads))")]
     }

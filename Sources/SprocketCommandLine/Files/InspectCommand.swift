@@ -20,9 +20,8 @@ struct InspectCommand: ParsableCommand {
   var json = false
 
   @Option(
-    help: ArgumentHelp(
-      "Writes a small picture of the file: upright, 320 pixels wide, from a tenth of its time on.",
-      valueName: "path.jpg | .png"), completion: .file())
+    "Writes a small picture of the file: upright, 320 pixels wide, from a tenth of its time on.",
+    takes: "path.jpg | .png", completion: .file())
   var thumbnail: String?
 
   @Flag(help: "Replaces a picture that exists.")

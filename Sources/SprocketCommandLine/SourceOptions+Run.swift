@@ -3,7 +3,7 @@ internal import Sprocket
 internal import SprocketPipelines
 
 // The sources that the options name, and what of the options is each source's.
-extension RunCommand {
+extension SourceOptions {
   /// Applies the options to the sources of a run, which come from a file or are none.
   func addSources(to run: inout Run, _ kinds: Kinds) throws(RunError) {
     let given = try SourceLabel.all(source)
@@ -118,9 +118,9 @@ extension RunCommand {
       }
     }
   }
+}
 
-  /// A text of what is read, with the label in the place of `{source}`.
-  func filled(_ text: String, _ label: String) -> String {
-    text.replacing("{source}", with: label)
-  }
+/// A text of what is read, with the label in the place of `{source}`.
+func filled(_ text: String, _ label: String) -> String {
+  text.replacing("{source}", with: label)
 }
