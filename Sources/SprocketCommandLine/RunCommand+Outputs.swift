@@ -10,7 +10,7 @@ extension RunCommand {
   ) throws(RunError) {
     var outputs = source.pipeline.outputs
     let named = try addNamed(to: &outputs, kinds)
-    if pipeHeader {
+    if self.outputs.pipeHeader {
       guard let index = outputs.firstIndex(where: { $0.kind == PipeSink.kind.name }) else {
         throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
       }
@@ -108,31 +108,34 @@ extension RunCommand {
     var outputs: [NamedOutput] = []
     let files = [
       ("--movie", MovieSink.kind, recording.movie), ("--stills", StillSink.kind, recording.stills),
-      ("--dump", DumpSink.kind, recording.dump), ("--reports", ReportSink.kind, reports),
-      ("--checksums", ChecksumSink.kind, checksums),
+      ("--dump", DumpSink.kind, recording.dump),
+      ("--reports", ReportSink.kind, self.outputs.reports),
+      ("--checksums", ChecksumSink.kind, self.outputs.checksums),
     ]
     for (option, kind, path) in files {
       guard let path else { continue }
       _ = try outputName(path, option)
       outputs.append(NamedOutput(kind: kind, texts: ["path": path]))
     }
-    if checksum, checksums == nil { outputs.append(NamedOutput(kind: ChecksumSink.kind)) }
-    if let pipe {
+    if self.outputs.checksum, self.outputs.checksums == nil {
+      outputs.append(NamedOutput(kind: ChecksumSink.kind))
+    }
+    if let pipe = self.outputs.pipe {
       var (layout, values) = try nameAndValues(pipe, option: "--pipe")
       values["layout"] = layout
       outputs.append(NamedOutput(kind: PipeSink.kind, texts: values))
     }
-    for text in share {
+    for text in self.outputs.share {
       outputs.append(NamedOutput(kind: ShareSink.kind, texts: try kinds.share(text)))
     }
-    if let virtual {
+    if let virtual = self.outputs.virtual {
       outputs.append(NamedOutput(kind: VirtualSink.kind, texts: try kinds.virtual(virtual)))
     }
-    for text in sink {
+    for text in self.outputs.sink {
       let (kind, texts) = try kinds.sinkTexts(text)
       outputs.append(NamedOutput(kind: kind, texts: texts, isOwn: false))
     }
-    if null { outputs.append(NamedOutput(kind: NullSink.kind)) }
+    if self.outputs.null { outputs.append(NamedOutput(kind: NullSink.kind)) }
     return outputs
   }
 }

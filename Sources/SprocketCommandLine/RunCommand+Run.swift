@@ -58,7 +58,8 @@ extension RunCommand {
       $0[StillSettings.self]?.sharpest ?? .zero > .zero
     }
     try controllers.add(
-      to: &source.pipeline, isDescribed: controllers.stage.isEmpty && !source.pipeline.stages.isEmpty,
+      to: &source.pipeline,
+      isDescribed: controllers.stage.isEmpty && !source.pipeline.stages.isEmpty,
       needsFocus: recording.stillsSharpest != nil && sharpest, kinds, used: &used)
   }
 

@@ -91,17 +91,6 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "Prints how lanes, ring and memory are laid out.")
   var verbose = false
 
-  // Names that `RunCommand+Outputs` uses.
-  var reports: String? { outputs.reports }
-  var checksums: String? { outputs.checksums }
-  var checksum: Bool { outputs.checksum }
-  var pipe: String? { outputs.pipe }
-  var pipeHeader: Bool { outputs.pipeHeader }
-  var share: [String] { outputs.share }
-  var virtual: String? { outputs.virtual }
-  var sink: [String] { outputs.sink }
-  var null: Bool { outputs.null }
-
   func validate() throws {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }
   }

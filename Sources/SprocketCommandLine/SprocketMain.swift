@@ -48,14 +48,14 @@ public func sprocketMain(
 /// What has to be done before anything else.
 private final class Start {
   init() {
-    let names = CommandLine.arguments.contains {
+    let names = ProgramArguments.given.contains {
       $0.hasPrefix("--control-socket") || $0.contains("fd:")
     }
     if names { GivenDescriptors.note() }
   }
 
   var signals = StopSignals(
-    isForGood: true, takesUserSignals: CommandLine.arguments.contains(AskingOptions.signalOption))
+    isForGood: true, takesUserSignals: ProgramArguments.given.contains(AskingOptions.signalOption))
   let invocation = Invocation()
 }
 
@@ -65,7 +65,7 @@ private func runCommand(
 ) -> Never {
   var code: Int32 = 0
   do {
-    try checkArguments()
+    try ProgramArguments.check()
     try execute(makeRegistry, start.invocation, &start.signals)
   } catch {
     code = told(error)
@@ -91,7 +91,7 @@ private func execute(
   _ kinds: () throws(RunError) -> Kinds, _ invocation: Invocation,
   _ signals: inout StopSignals
 ) throws {
-  let arguments = CommandLine.arguments.dropFirst()
+  let arguments = ProgramArguments.given[...]
   if arguments.first == Completer.option {
     let completer = try Completer(program: CommandHelp.root, kinds: kinds())
     let answer = completer.answer(Array(arguments.dropFirst()))
@@ -155,8 +155,8 @@ private func tell(parser error: any Error, _ arguments: ArraySlice<String>) thro
 }
 
 private func refuseRepetitions() throws(RunError) {
-  let arguments = Array(CommandLine.arguments.dropFirst())
-  if let sentence = try RepeatedOptions.sentence(arguments) { throw RunError(.usage, sentence) }
+  let sentence = try RepeatedOptions.sentence(ProgramArguments.given)
+  if let sentence { throw RunError(.usage, sentence) }
 }
 
 private func tellHelp(_ words: [String]) throws(RunError) {
@@ -168,18 +168,6 @@ private let commandNames = SprocketCommand.configuration.subcommands.map { $0._c
 func unknownCommand(_ name: String) -> RunError {
   let answer = ForeignWords.answer(to: name, of: nil) ?? knownNames(commandNames, near: name)
   return RunError(.usage, "there is no command `\(name)`; \(answer)")
-}
-
-/// Refuses arguments that are not UTF-8. `CommandLine.arguments` has replaced their invalid bytes,
-/// so they would name another file.
-private func checkArguments() throws(RunError) {
-  for (index, argument) in CommandLine.arguments.enumerated() {
-    // `CommandLine.arguments` is already repaired; `unsafeArgv` has the original bytes.
-    guard let given = unsafe CommandLine.unsafeArgv[index] else { continue }
-    if unsafe String(validatingCString: given) == nil {
-      throw RunError(.usage, "\(argument) is not UTF-8 text, as names must be; rename the file")
-    }
-  }
 }
 
 /// How the program was started.

@@ -104,6 +104,20 @@ struct RuleTests {
     expectEqual(found(rule, ["Sources/New/A.swift": "\n"]).count, 1)
   }
 
+  @Test func textBehindTheDoors() {
+    func findings(_ path: String, _ text: String) -> [String] {
+      found(Rules.textStaysAtTheDoors, [path: text]).filter { $0.hasPrefix(path) }
+    }
+    let function = "func set(_ values: [String: String]) {}\n"
+    expectEqual(findings("Sources/SprocketEngine/A.swift", function).count, 1)
+    expectEqual(findings("Plugins/Negate/A.swift", function).count, 1)
+    expectEmpty(findings("Sources/SprocketCommandLine/A.swift", function))
+    expectEmpty(findings("Sources/SprocketRecords/EventRecords.swift", function))
+    let reading = "let given = CommandLine.arguments\n"
+    expectEqual(findings("Sources/SprocketCommandLine/A.swift", reading).count, 1)
+    expectEmpty(findings("Sources/SprocketCommandLine/ProgramArguments.swift", reading))
+  }
+
   @Test func importsAreRead() {
     let text = "@testable import A\npublic import struct B.C\n// import D\n  internal import E\n"
     expectEqual(File(path: "A.swift", text: text).imports.map(\.module), ["A", "B", "E"])

@@ -49,7 +49,8 @@ extension Rules {
         "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(
-      "Sources/SprocketCommandLine", ["Console", "SprocketMain"], "signals, terminals"),
+      "Sources/SprocketCommandLine", ["Console", "ProgramArguments", "SprocketMain"],
+      "signals, terminals, arguments"),
     Permission(
       "Sources/SprocketCommandLine/Ask",
       [

@@ -25,6 +25,7 @@ struct TidyTests {
     Claim("unsafe stays in its places", Rules.unsafeStaysInItsPlaces),
     Claim("sendability is checked", Rules.sendabilityIsChecked),
     Claim("rooms import only their neighbours", Rules.roomsImportOnlyTheirNeighbours),
+    Claim("text stays at the doors", Rules.textStaysAtTheDoors),
     Claim("each library has one wrapper", Rules.eachLibraryHasOneWrapper),
     Claim("listed functions are called", Rules.listedFunctionsAreCalled),
     Claim("every stage is listed", Rules.everyStageIsListed),

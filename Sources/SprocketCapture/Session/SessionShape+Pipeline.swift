@@ -6,7 +6,8 @@ extension CaptureSession {
   /// is its JSON or YAML. `nil` without a camera.
   ///
   /// Movies and photographs are outputs that wait for requests; what a program reads by a callback or shows
-  /// in a view is no part of it. A source of the program's own is of the kind `program`, which no file can name.
+  /// in a view is no part of it. A source of the program's own is of the kind `program`, which no file can
+  /// name.
   ///
   /// Throws if the camera does not offer the preset.
   public var pipeline: Pipeline? {

@@ -159,7 +159,7 @@ struct ExportCommand: ParsableCommand {
 
   /// The same for a process that exports one file of a batch, with so many threads of the encoder.
   func arguments(alone job: Job, threads: Int) throws(RunError) -> [String] {
-    let given = try CommandHelp.root["export"]?.options(in: CommandLine.arguments) ?? []
+    let given = try CommandHelp.root["export"]?.options(in: ProgramArguments.given) ?? []
     var all = ["export", quiet ? "--quiet" : "--brief"]
     for (option, words) in given where !["--codec", "--quiet"].contains(option.longNames[0]) {
       all += words
