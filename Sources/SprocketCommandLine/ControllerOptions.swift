@@ -128,7 +128,7 @@ struct ControllerOptions: ParsableArguments {
     var isUsed = false
     for index in chain.indices {
       let kind = try kinds.kind(chain[index].kind, .stage)
-      guard kind.settings.contains(where: { $0.name == "point" }) else { continue }
+      guard kind.settingNames.contains("point") else { continue }
       let given = chain[index].settings.chosen.map(\.name)
       guard isDescribed || !given.contains("point") else {
         throw RunError(.usage, "--point: --stage \(kind.name) has a point already; give one")

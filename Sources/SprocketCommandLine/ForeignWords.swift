@@ -20,7 +20,8 @@ enum ForeignWords {
     run: vframes frames:v num-buffers stream-count count => --frames 300
     run: output o out record stream-to => --movie clip.mov
     run: vcodec c:v video-codec encoder c => --movie clip.mov --codec h264
-    run: crf preset bitrate b:v b profile tune => --movie clip.mov --codec h264:crf=20,preset=veryfast
+    run: bitrate b:v b => --movie clip.mov --codec h264:bitrate=2M
+    run: crf preset profile tune => --movie clip.mov --codec h264:crf=20,preset=veryfast
     run: segment => --movie clip-{n}.mov --split 60s
     run: circular => --movie clip-{n}.mov --on-demand --pre-roll 5s
     run: keypress => --movie clip-{n}.mov --on-demand
@@ -46,7 +47,12 @@ enum ForeignWords {
     run: ar sample-rate => --sound clip.wav --audio-rate 48000
     run: ac channels => --sound clip.wav --audio-channels 1
     run: threads => --workers 4
-    run: loglevel debug => --verbose
+    run: loglevel => --quiet, or --verbose
+    run: debug => --verbose
+    run: jpeg snapshot => --frames 1 --stills shots
+    run: motion trigger => --movie clip-{n}.mov --stage motion --record-when 'motion.score > 0.2'
+    run: prebuffer => --movie clip-{n}.mov --on-demand --pre-roll 5s
+    run: segment-time => --movie clip-{n}.mov --split 60s
     export: size resize resolution s => --scale 640x480
     export: width w => --scale 640x
     export: height => --scale x480
@@ -54,7 +60,8 @@ enum ForeignWords {
     export: ss start seek => --from 5s
     export: end stop => --to 10s
     export: duration time t => --to 10s, a time of the file and not a length
-    export: crf preset bitrate b:v b profile tune quality => --codec h264:crf=20,preset=veryfast
+    export: bitrate b:v b => --codec h264:bitrate=2M
+    export: crf preset profile tune quality => --codec h264:crf=20,preset=veryfast
     export: vcodec c:v video-codec encoder => --codec h264
     export: c => --codec h264, or --copy
     export: an no-audio mute => --audio none
@@ -77,7 +84,7 @@ enum ForeignWords {
     sprocket: control controls set set-ctrl c => devices /dev/video0 --control brightness=128
     sprocket: filters effects plugins elements sources sinks => stages
     sprocket: monitor status stats => top
-    sprocket: v => --version
+    sprocket: v version => --version
     """
 
   static var rows: [(commands: [Substring], words: [Substring], answer: Substring)] {

@@ -145,7 +145,7 @@ extension Kinds {
     of kind: Kind<Made, Request>, _ given: Substring, in text: String, option: String
   ) throws(RunError) -> (argument: String, values: [String: String]) {
     let noun = "the \(Request.noun) \(kind.name)"
-    let known = kind.settings.map(\.name)
+    let known = kind.settingNames
     // A file that is read may be called as if settings followed.
     let isRead = kind.settings.contains { $0.name == kind.argument && $0.use == .read }
     if isRead, PartialFile.isFile(String(given)) { return (String(given), [:]) }

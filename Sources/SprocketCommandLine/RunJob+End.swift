@@ -54,7 +54,7 @@ extension PreparedRun {
   func missingFiles(_ summary: RunSummary) -> [RunError] {
     guard summary.errors.isEmpty else { return [] }
     return [missingStills(summary)].compactMap(\.self)
-      + pipeline.outputs.compactMap { missingPictures(of: $0, summary) }
+      + desk.parts.pipeline.outputs.compactMap { missingPictures(of: $0, summary) }
   }
 
   private func missingPictures(of part: Part, _ summary: RunSummary) -> RunError? {

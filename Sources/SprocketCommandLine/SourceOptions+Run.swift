@@ -47,7 +47,7 @@ extension SourceOptions {
 
   /// Whether sources of that kind have times to begin at.
   private func hasTimes(_ kind: String, _ kinds: Kinds) -> Bool {
-    kinds.source(named: kind)?.settings.contains { $0.name == "from" } == true
+    kinds.source(named: kind)?.settingNames.contains("from") == true
   }
 
   private func addSource(

@@ -147,10 +147,15 @@ private func tell(parser error: any Error, _ arguments: ArraySlice<String>) thro
   // An argument without an option is most often the name of a file.
   let isStray = sentence.hasPrefix("Unexpected argument") || sentence.contains(" unexpected arg")
   let control = arguments.dropFirst(2).first { $0.contains("=") && !$0.hasPrefix("-") }
+  let file = arguments.dropFirst().last { $0.contains(".") && !$0.hasPrefix("-") } ?? ""
+  let ending = file.split(separator: ".").last?.lowercased() ?? ""
   let hint =
     command == DevicesCommand.configuration.commandName
     ? control.map { "; write --control \($0)" } ?? ""
-    : "; a file to read is named so: --source file:PATH"
+    : ["yaml", "yml", "json"].contains(ending)
+      ? "; a file that describes the run is named so: --pipeline \(file)"
+      : "; a file to read is named so: --source file:PATH"
+        + (["mov", "mp4", "mkv"].contains(ending) ? ", and one to record: --movie \(file)" : "")
   throw RunError(.usage, sentence + (isStray ? hint : ""))
 }
 

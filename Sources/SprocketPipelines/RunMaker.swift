@@ -11,8 +11,8 @@ public final class RunMaker {
   private let sources: [any Source]
   /// The dumps that several sources share, by their paths, and the numbers of these sources.
   private let dumps: [String: (output: DumpOutput, sources: [Int])]
-  /// What was asked for, without folders, so that equal runs have equal descriptions.
-  private let description: String
+  /// Returns what was asked for, without folders, so that equal runs have equal descriptions.
+  private let describe: @Sendable () -> String
 
   /// Checks the run and makes its sources, which are not opened. `watch` gets each of them, so that another
   /// thread can interrupt it. `isOutputClosed`: what is written to standard output is lost.
@@ -25,8 +25,7 @@ public final class RunMaker {
     if let error = RunFiles(run).errors(isOutputClosed: isOutputClosed).first { throw error }
     (self.run, self.kinds) = (run, kinds)
     // Nor does it have the names of what is written: a dump's bytes do not depend on its own.
-    let description = Tree(asked.stored.withoutFolders.withoutOutputNames).json
-    self.description = description
+    describe = { Tree(asked.stored.withoutFolders.withoutOutputNames).json }
     var sources: [any Source] = []
     for source in run.sources {
       let made = try source.naming(in: run) { () throws(RunError) in
@@ -41,7 +40,7 @@ public final class RunMaker {
     var dumps: [String: (output: DumpOutput, sources: [Int])] = [:]
     for (path, sources) in run.sharedDumps {
       let output = DumpOutput(
-        path: path, overwrite: overwrite, sources: sources.count, description: description)
+        path: path, overwrite: overwrite, sources: sources.count, description: describe())
       dumps[path] = (output, sources)
     }
     self.dumps = dumps
@@ -114,7 +113,7 @@ public final class RunMaker {
     var request = OutputRequest()
     request.sound = sound.files.recorded
     request.overwrite = run.settings.overwrite
-    request.description = description
+    request.describe = describe
     request.frameLimit = run.settings.frames
     request.makeTaps = { (sink) throws(RunError) in
       try audio.map { (engine) throws(RunError) in try engine.makeTap(for: sink) }

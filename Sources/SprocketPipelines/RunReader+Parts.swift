@@ -80,13 +80,13 @@ extension RunReader {
           role.path(id ?? kind.name, apart.key))
       }
       for entry in settings where others.contains(entry.key) {
-        if kind.settings.contains(where: { $0.name == entry.key }) { continue }
+        if kind.settingNames.contains(entry.key) { continue }
         note(
           entry.mark, "`\(entry.key)` stands beside \(kind.name), not below it; write it there",
           role.path(id ?? kind.name, entry.key))
       }
       rest += settings.filter { entry in
-        !others.contains(entry.key) || kind.settings.contains { $0.name == entry.key }
+        !others.contains(entry.key) || kind.settingNames.contains(entry.key)
       }
     } else {
       if let twice = rest.first(where: { $0.key == kind.argument }) {

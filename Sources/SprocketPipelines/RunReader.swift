@@ -167,6 +167,13 @@ struct RunReader {
   private mutating func list(_ tree: Tree, _ role: Kinds.Role) -> [Part] {
     if tree.isNull { return [] }
     guard case .list(let list) = tree.content else {
+      let named = (tree.entries ?? []).filter { entry in
+        kinds[role].contains { $0.name == entry.key }
+      }
+      if named.count > 1 {
+        note(tree.mark, "\(role.noun)s are a list, in their order; begin each with `- `", role.path)
+        return []
+      }
       return part(tree, id: nil, role, tree.mark).map { [$0] } ?? []
     }
     return list.compactMap { part($0, id: nil, role, $0.mark) }

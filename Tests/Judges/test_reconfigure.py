@@ -145,6 +145,47 @@ control-socket: control
     assert (tmp_path / "sums").read_text()
 
 
+def test_a_movie_that_comes_later_records_as_it_says(tmp_path):
+    """At once, where it is not on demand; a condition, which is watched from the start, is refused."""
+    command = [SPROCKET, "run", *SCENE, "--movie", tmp_path / "a-{n}.mov", "--split", "60s", "--overwrite",
+               "--control-socket", tmp_path / "control", "--summary", tmp_path / "s.json"]
+    with running(command) as process:
+        wait_for((tmp_path / "control").exists, process)
+        client = Client(tmp_path / "control")
+        client.wait(5)
+        numbered = f"movie:{tmp_path}/a-{{n}}.mov,split=40s"
+        refused = client.ask("reconfigure", detach=["movie"], attach=[numbered + ",record-when=meter.key > 1"])
+        assert not refused["ok"] and "a condition is watched from the run's start" in refused["error"]
+        # The names are numbers, which go on: nothing is replaced, and the run does not end.
+        assert client.ask("reconfigure", detach=["movie"], attach=[numbered])["ok"]
+        client.wait(10)
+        assert client.ask("reconfigure", attach=[f"reports:{tmp_path}/r.jsonl"])["ok"]
+        client.wait(5)
+        assert client.ask("reconfigure", detach=["reports"])["ok"]
+        again = client.ask("reconfigure", attach=[f"reports:{tmp_path}/r.jsonl"])
+        assert not again["ok"] and "r.jsonl already" in again["error"]
+        finish(client, process)
+        client.close()
+    summary = read_summary(tmp_path / "s.json")
+    assert process.returncode == 0 and summary["errors"] == []
+    assert sorted(path.name for path in tmp_path.glob("*.mov")) == ["a-1.mov", "a-2.mov"]
+    assert all(frame_count(tmp_path / f"a-{n}.mov") > 4 for n in (1, 2))
+
+
+def test_a_run_goes_on_without_the_movie_of_its_condition(tmp_path):
+    command = [SPROCKET, "run", *SCENE, "--stage", "motion", "--movie", tmp_path / "a-{n}.mov", "--null",
+               "--record-when", "not motion.dark", "--control-socket", tmp_path / "control"]
+    with running(command) as process:
+        wait_for((tmp_path / "control").exists, process)
+        client = Client(tmp_path / "control")
+        client.wait(10)
+        assert client.ask("reconfigure", detach=["movie"])["ok"]
+        client.wait(5)
+        finish(client, process)
+        client.close()
+    assert process.returncode == 0 and frame_count(tmp_path / "a-1.mov") > 4
+
+
 @pytest.mark.parametrize("keys, sentence", [
     ({"detach": ["dum"]}, "no sink of this run is called dum"),
     ({"attach": ["dum:x"]}, "there is no sink `dum`"),

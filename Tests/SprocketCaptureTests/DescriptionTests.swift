@@ -13,7 +13,8 @@ import Testing
     let session = try CaptureSession()
     try await session.configure { c throws(CaptureError) in
       c.add(try DeviceInput(CaptureDevice.scenes[0]))
-      repeat (_ = c.add(each outputs))
+      func add(_ output: some CaptureOutput) { c.add(output) }
+      repeat add(each outputs)
       c.preset = .vga640x480
       c.stages = [.meter { $0.mode = .spot }]
     }

@@ -198,8 +198,8 @@ struct LiveSettingTests {
         "this run has no stage `addvalu`; did you mean `addvalue`? there are: addvalue",
         "the stage addvalue has no setting `valu`; did you mean `value`? what can be changed is: "
           + "value, more",
-        "`other` of addvalue cannot be changed while the run goes on; what can be changed is: value, "
-          + "more",
+        "`other` of addvalue cannot be changed while the run goes on, but with a new chain "
+          + "(`reconfigure`); what can be changed is: value, more",
         "the stage addvalue: value=101 is not allowed: give 0 to 100",
         "the settings are of another stage than addvalue; give those of addvalue",
         "no setting of addvalue is given; give its name and its value",

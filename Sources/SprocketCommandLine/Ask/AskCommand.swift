@@ -51,6 +51,12 @@ struct AskCommand: ParsableCommand {
   /// A request in JSON (`RequestReader`).
   private func line(_ kinds: Kinds) throws(RunError) -> String {
     var line = [Tree.Entry("request", Tree(request, isQuoted: true))]
+    // The run may know requests that this program does not.
+    if !RequestReader.names.contains(request),
+      let near = nearestName(to: request, among: RequestReader.names)
+    {
+      throw RunError(.usage, "there is no request `\(request)`; did you mean `\(near)`?")
+    }
     if request == "reconfigure" {
       line += try change(kinds)
     } else if request == "control" {

@@ -81,7 +81,7 @@ final class RequestDesk: Sendable {
     case .control(let wishes): return try control(wishes)
     case .reconfigure(let wish):
       try parts.change(engine, wish, by: time.holder)
-      return Made()
+      return Made(note: wish.whole == nil ? nil : parts.note)
     case .cancel(let id): try engine.withdraw(id, of: time.holder)
     case .quit: engine.stop()
     case .status, .recordings, .events: break

@@ -15,6 +15,8 @@ struct RequestReader: Sendable {
     ], "status": [], "recordings": [], "events": [], "quit": [],
   ]
 
+  static var names: [String] { keys.keys.sorted() }
+
   /// A request, with the moment from which it holds.
   struct Asked {
     let name: String
@@ -46,7 +48,7 @@ struct RequestReader: Sendable {
     guard let known = Self.keys[name] else {
       throw RunError(
         .usage,
-        "there is no request `\(name)`; " + knownNames(Self.keys.keys.sorted(), near: name))
+        "there is no request `\(name)`; " + knownNames(Self.names, near: name))
     }
     if let unknown = entries.map(\.key).first(where: { $0 != "request" && !known.contains($0) }) {
       throw RunError(
@@ -93,7 +95,8 @@ struct RequestReader: Sendable {
     case "status": return .status
     case "recordings": return .recordings
     case "events": return .events
-    default: return .quit
+    case "quit": return .quit
+    default: throw RunError(.failed, "`\(name)` is not made yet; ask for another request")
     }
   }
 
@@ -126,7 +129,7 @@ struct RequestReader: Sendable {
     let settings = try values.texts(in: "source_settings")
     if let text = try values.text("source") {
       wish.source = try kinds.source(text, settings ?? [:])
-    } else if let settings, let source = parts.source {
+    } else if let settings, let source = parts.pipeline.source {
       wish.sourceSettings = try kinds.kind(source.kind, .source).change(settings)
     }
     for (key, given) in [

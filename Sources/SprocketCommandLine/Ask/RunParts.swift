@@ -8,10 +8,10 @@ final class RunParts: Sendable {
   /// What the run's pipelines share, and the label of this one.
   private let settings: RunSettings
   private let label: String
-  /// Files that the run reads or writes since its start, without those of the source.
-  private let files: [String]
   private struct State {
     var pipeline: Pipeline
+    /// Files that the run has read or written since its start, without those of the source.
+    var files: [String]
     /// A change is under way.
     var isBusy = false
   }
@@ -20,19 +20,32 @@ final class RunParts: Sendable {
   init(_ kinds: Kinds, _ made: MadePipeline, of run: Run) {
     self.kinds = kinds
     (request, settings, label) = (made.request, run.settings, made.label)
+    note =
+      run.sources.count == 1
+      ? nil
+      : "this socket is \(label)'s; what the description says of other sources was not looked at"
     let own = made.pipeline.source?.settings.files.map(\.path) ?? []
-    files = run.fileNames.filter { !own.contains($0) }
-    state = Locked(State(pipeline: made.pipeline.placed(in: workingFolder(), label: label)))
+    state = Locked(
+      State(
+        pipeline: made.pipeline.placed(in: workingFolder(), label: label),
+        files: run.fileNames.filter { !own.contains($0) }))
   }
 
-  /// The source that the run has now.
-  var source: Part? { state.withLock(\.pipeline).source }
+  /// What a client should know of a description that it gave: `nil` where the run has one source.
+  let note: String?
+
+  /// The pipeline that the run has now. Its stages may have other live settings.
+  var pipeline: Pipeline { state.withLock(\.pipeline) }
 
   /// The pipeline of a description that is to replace this one.
   func pipeline(of description: Run) throws(RunError) -> Pipeline {
     try description.check()
     let run = description.resolved
-    let other = run.settings.change(of: "run", since: settings).names.first { $0 != "overwrite" }
+    // What nobody chose may follow from the number of sources.
+    let chosen = description.settings.chosen.map(\.name)
+    let other = run.settings.change(of: "run", since: settings).names.first {
+      $0 != "overwrite" && (chosen.contains($0) || !["workers", "memory"].contains($0))
+    }
     if let other {
       throw RunError(
         .usage, "cannot change while the run goes on; leave it as it is, or start another run",
@@ -57,7 +70,7 @@ final class RunParts: Sendable {
       throw RunError(.failed, "the run is being changed already; ask again when that is done")
     }
     defer { state.withLock { $0.isBusy = false } }
-    var now = state.withLock(\.pipeline)
+    var now = pipeline
     now.stages = engine.chain.map { Part($0.plugin.name, $0.settings) }
     let new = try wish.applied(to: now).placed(in: workingFolder(), label: label)
     var change = try PipelineChange(from: now, to: new)
@@ -76,16 +89,32 @@ final class RunParts: Sendable {
     }
     shape.detached = change.detached
     for settings in change.settings { try engine.check(settings) }
+    guard change.settings.isEmpty || engine.hasRoom(for: client) else {
+      throw RunError(.failed, "too many requests wait for their frames; ask again later")
+    }
     if change.isOfShape { try engine.reconfigure(shape) }
+    state.withLock { state in
+      state.pipeline = new
+      state.files += change.attached.flatMap { $0.settings.files.map(\.path) }
+    }
     for settings in change.settings { _ = try engine.set(settings, at: .now, by: client) }
-    state.withLock { $0.pipeline = new }
+    // As at the run's start.
+    for part in change.attached where part[MovieSettings.self]?.recordsAtOnce ?? false {
+      try engine.ask([.record(sink: part.id)])
+    }
   }
 
   /// Throws if an output would write to standard output, or into a file that the run reads or writes.
   private func check(
     _ change: PipelineChange, beside now: Pipeline, isOtherSource: Bool
   ) throws(RunError) {
-    var known = files + now.outputs.flatMap { $0.settings.files.map(\.path) }
+    var known = state.withLock(\.files)
+    // Files that are numbered go on being so, in the same folder, too.
+    for part in now.outputs where change.detached.contains(part.id) {
+      for file in part.settings.files where file.use == .folder || part.isNumbered {
+        known.removeAll { $0 == file.path }
+      }
+    }
     let read = now.source?.settings.files.map(\.path) ?? []
     for file in change.source?.settings.files ?? []
     where isOtherSource || !read.contains(file.path) {
@@ -96,6 +125,12 @@ final class RunParts: Sendable {
     }
     known += read
     for part in change.attached {
+      if let movie = part[MovieSettings.self], !movie.when.isEmpty {
+        throw RunError(
+          .usage,
+          "\(part.id): a condition is watched from the run's start on; start a run with it, or leave out "
+            + "record-when and ask for recordings")
+      }
       let paths = part.settings.files.map(\.path)
       if part.kind == PipeSink.kind.name || paths.contains(where: FileIdentity.isStandardOutput) {
         throw RunError(
@@ -118,5 +153,12 @@ final class RunParts: Sendable {
   private func refuse(_ path: String, _ what: String, among known: [String]) throws(RunError) {
     guard known.contains(where: { FileIdentity.isSame($0, path) }) else { return }
     throw RunError(.usage, "\(what): this run reads or writes \(path) already; give another file")
+  }
+}
+
+extension Part {
+  /// Whether its files have numbers, so that none takes the place of another.
+  fileprivate var isNumbered: Bool {
+    self[MovieSettings.self]?.path.places.contains("n") ?? false
   }
 }

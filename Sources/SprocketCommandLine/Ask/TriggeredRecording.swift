@@ -29,7 +29,8 @@ final class TriggeredRecording: Sendable {
 
   func note(holds: Bool, _ record: FrameRecord) {
     let error: RunError? = state.withLock { state -> RunError? in
-      guard let desk = state.desk else { return nil }
+      // Its movie may have been detached.
+      guard let desk = state.desk, desk.recordsMovies else { return nil }
       do throws(RunError) {
         try state.note(holds, record, desk, keep)
         return nil

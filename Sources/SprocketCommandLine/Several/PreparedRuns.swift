@@ -15,8 +15,8 @@ final class PreparedRun {
   let voice: Voice
   /// Frames that the run will have, where that is known.
   let frameLimit: UInt64?
-  /// Whether the run ends with the recording that began at its first frame.
-  let endsWithRecording: Bool
+  /// The movie that began at the run's first frame, and with which the run ends.
+  private let firstMovie: String?
   /// What the options set for all sources.
   private let limits: (frames: UInt64?, duration: Duration?)
   /// Free space for the status line; `nil` if no movie is recorded.
@@ -33,8 +33,8 @@ final class PreparedRun {
     let (engine, pipeline) = (made.engine, made.pipeline)
     try engine.setControls(pipeline.controls, voice)
     let desk = RequestDesk(engine, RunParts(kinds, made, of: run), pipeline)
-    let movie = pipeline.askedMovie
-    if movie?.recordsAtOnce == true { try desk.make(.record()) }
+    firstMovie = pipeline.outputs.first { $0[MovieSettings.self]?.recordsAtOnce ?? false }?.id
+    if firstMovie != nil { try desk.make(.record()) }
     let trigger = made.condition.map { TriggeredRecording(keep: $0.keep, voice) }
     if let trigger {
       trigger.connect(desk)
@@ -50,7 +50,6 @@ final class PreparedRun {
     (digests, self.trigger, self.voice) = (made.digests, trigger, voice)
     limits = (run.settings.frames, run.settings.duration)
     frameLimit = Self.knownFrames(run.settings, engine)
-    endsWithRecording = movie?.recordsAtOnce == true
     freeSpace = pipeline.recordingFolder.map { FreeSpace($0) }
   }
 
@@ -128,6 +127,9 @@ final class PreparedRun {
       return false
     }
   }
+
+  /// Whether the run ends with its recording: that of the run's start, unless its movie was detached.
+  var endsWithRecording: Bool { firstMovie.map(engine.onDemandSinks.contains) ?? false }
 
   var isOver: Bool { engine.wait(for: .zero) }
 

@@ -32,6 +32,9 @@ extension KindSettings {
     return settings.map { SettingDescription($0, of: usual) }
   }
 
+  /// Names of all settings.
+  static var names: [String] { settings.map(\.name) }
+
   /// The settings that differ from their defaults, as texts, in their order.
   public var chosen: [(name: String, text: String)] {
     let usual = Self()
@@ -99,6 +102,9 @@ extension NamedKind {
   /// descriptions of all of them cost 10 million instructions at the start.
   public var settings: [SettingDescription] { settingsType.descriptions }
 
+  /// Names of all settings.
+  public var settingNames: [String] { settingsType.names }
+
   /// Reads settings from texts, by their names; those that are not named keep the value that they have in
   /// `base`, or their default. Throws for a name that it does not have, and for a value that is not allowed.
   public func settings(
@@ -106,7 +112,7 @@ extension NamedKind {
   ) throws(RunError) -> any KindSettings {
     var chosen = base ?? settingsType.init()
     guard !texts.isEmpty else { return chosen }
-    let known = settings.map(\.name)
+    let known = settingNames
     if let unknown = texts.keys.sorted().first(where: { !known.contains($0) }) {
       throw RunError(
         .usage,

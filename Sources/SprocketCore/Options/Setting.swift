@@ -5,13 +5,14 @@ public struct Setting<Owner>: Sendable {
   public let name: String
   public let unit: String
   /// What is allowed, as a person would say it: `0 to 1`, `true or false`.
-  public let allowed: String
+  public var allowed: String { words.allowed() }
   /// The allowed words, if only certain words are allowed; else empty.
-  public let choices: [String]
+  public var choices: [String] { words.choices() }
   /// How it is written in files.
-  public private(set) var forms: [SettingForm]
+  public var forms: [SettingForm] { words.forms() }
   /// The least and the largest value, as texts, where a range is allowed.
-  public private(set) var range: (least: String, most: String)?
+  public var range: (least: String, most: String)? { words.range() }
+  private let words: SettingWords
   /// One line.
   public let text: String
   /// Whether it may be changed while the run goes on (`live`).
@@ -41,11 +42,14 @@ public struct Setting<Owner>: Sendable {
     _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable,
     range: ClosedRange<Value>, unit: String = "", _ text: String
   ) {
+    let bounds = { @Sendable in (range.lowerBound.settingText, range.upperBound.settingText) }
     self.init(
-      name, path, allowed: "\(range.lowerBound.settingText) to \(range.upperBound.settingText)",
+      name, path,
+      SettingWords(
+        Value.self, allowed: { "\(bounds().0) to \(bounds().1)\(Value.unitNote)" },
+        range: { bounds() }),
       unit: unit, text
     ) { range.contains($0) }
-    self.range = (range.lowerBound.settingText, range.upperBound.settingText)
   }
 
   /// A number within `range`, or none: what `auto` stands for.
@@ -53,11 +57,14 @@ public struct Setting<Owner>: Sendable {
     _ name: String, _ path: any WritableKeyPath<Owner, Value?> & Sendable,
     range: ClosedRange<Value>, unit: String = "", _ text: String
   ) {
-    let (least, most) = (range.lowerBound.settingText, range.upperBound.settingText)
-    self.init(name, path, allowed: "\(least) to \(most), or auto", unit: unit, text) {
-      $0.map(range.contains) ?? true
-    }
-    self.range = (least, most)
+    let bounds = { @Sendable in (range.lowerBound.settingText, range.upperBound.settingText) }
+    self.init(
+      name, path,
+      SettingWords(
+        Value?.self, allowed: { "\(bounds().0) to \(bounds().1)\(Value.unitNote), or auto" },
+        range: { bounds() }),
+      unit: unit, text
+    ) { $0.map(range.contains) ?? true }
   }
 
   /// Any value that `Value` can spell.
@@ -65,7 +72,9 @@ public struct Setting<Owner>: Sendable {
     _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable, unit: String = "",
     _ text: String
   ) {
-    self.init(name, path, allowed: Value.allowed, unit: unit, text) { _ in true }
+    self.init(
+      name, path, SettingWords(Value.self, allowed: { Value.allowed }), unit: unit, text
+    ) { _ in true }
   }
 
   /// The name of a file that is written, or, with another `use`, of a folder, or of something that is no
@@ -76,30 +85,31 @@ public struct Setting<Owner>: Sendable {
     places: [String] = [], use: FileUse? = .written, isShared: Bool = false, _ text: String
   ) {
     let all = (isShared ? [] : ["source"]) + places
-    let shown = all.map { "{\($0)}" }.joined(separator: ", ")
-    self.init(
-      name, path,
-      allowed: all.isEmpty
+    var words = SettingWords(OutputName.self) {
+      let shown = all.map { "{\($0)}" }.joined(separator: ", ")
+      return all.isEmpty
         ? "a name without places; a brace is written twice, as {{"
-        : "a name; its places are \(shown), and a brace is written twice, as {{",
-      unit: "", text, use: use, places: all
-    ) { $0.places.allSatisfy(all.contains) }
-    let places = all.isEmpty ? "" : "|\\{(\(all.joined(separator: "|")))\\}"
-    forms = [
-      .number(isWhole: false), .flag, .text(pattern: "([^{}]|\\{\\{|\\}\\}\(places))*"),
-    ]
+        : "a name; its places are \(shown), and a brace is written twice, as {{"
+    }
+    words.forms = {
+      let places = all.isEmpty ? "" : "|\\{(\(all.joined(separator: "|")))\\}"
+      return [
+        .number(isWhole: false), .flag, .text(pattern: "([^{}]|\\{\\{|\\}\\}\(places))*"),
+      ]
+    }
+    self.init(name, path, words, unit: "", text, use: use, places: all) {
+      $0.places.allSatisfy(all.contains)
+    }
   }
 
-  init<Value: SettingValue>(
-    _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable, allowed: String,
+  private init<Value: SettingValue>(
+    _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable, _ words: SettingWords,
     unit: String, _ text: String, use: FileUse? = Value.self == InputName.self ? .read : nil,
     places: [String] = [], isAllowed: @escaping @Sendable (Value) -> Bool
   ) {
     self.name = name
     self.unit = unit
-    self.allowed = allowed
-    choices = Value.choices
-    forms = Value.forms
+    self.words = words
     self.text = text
     (self.use, self.places) = (use, places)
     readName = { $0[keyPath: path] as? any FileName }
@@ -111,7 +121,7 @@ public struct Setting<Owner>: Sendable {
     parseText = { (given: String) throws(SettingError) in
       guard let value = Value(settingText: given), isAllowed(value) else {
         throw SettingError(
-          name: name, given: given, allowed: allowed, unit: unit,
+          name: name, given: given, allowed: words.allowed(), unit: unit,
           near: Self.near(given, Value.choices, places))
       }
       return { owner in owner[keyPath: path] = value }
@@ -128,8 +138,7 @@ public struct Setting<Owner>: Sendable {
   }
 
   private init<Part>(_ part: Setting<Part>, _ path: any WritableKeyPath<Owner, Part> & Sendable) {
-    (name, unit, allowed, choices) = (part.name, part.unit, part.allowed, part.choices)
-    (forms, range) = (part.forms, part.range)
+    (name, unit, words) = (part.name, part.unit, part.words)
     (text, isLive) = (part.text, part.isLive)
     (use, places) = (part.use, part.places)
     let (parse, read, copyPart) = (part.parseText, part.readText, part.copy)
@@ -161,6 +170,23 @@ public struct Setting<Owner>: Sendable {
 
   /// The value as a user would type it.
   public func read(from owner: Owner) -> String { readText(owner) }
+}
+
+/// What is said of a setting, made when it is asked for: a run reads few of a program's settings.
+private struct SettingWords: Sendable {
+  let allowed: @Sendable () -> String
+  let choices: @Sendable () -> [String]
+  var forms: @Sendable () -> [SettingForm]
+  let range: @Sendable () -> (least: String, most: String)?
+
+  init<Value: SettingValue>(
+    _ type: Value.Type, allowed: @escaping @Sendable () -> String,
+    range: @escaping @Sendable () -> (least: String, most: String)? = { nil }
+  ) {
+    (self.allowed, self.range) = (allowed, range)
+    choices = { Value.choices }
+    forms = { Value.forms }
+  }
 }
 
 /// A value that does not fit its setting.

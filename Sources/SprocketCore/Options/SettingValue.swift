@@ -11,6 +11,8 @@ public protocol SettingValue: Sendable {
 }
 
 extension SettingValue {
+  /// What is said behind a range: that a unit is part of the value.
+  static var unitNote: String { Self.self == Duration.self ? " with its unit" : "" }
   public static var choices: [String] { [] }
   public static var forms: [SettingForm] {
     choices.isEmpty ? [.text(pattern: nil)] : [.words(choices)]

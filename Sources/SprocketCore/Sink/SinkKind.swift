@@ -10,8 +10,8 @@ public struct OutputRequest: KindRequest {
 
   /// What the sink is called in a run that has two of a kind; `nil`: as its kind.
   public var name: String?
-  /// What the run is, as JSON, for sinks that store it; empty where nobody describes it.
-  public var description = ""
+  /// Returns what the run is, as JSON, for sinks that store it; empty where nobody describes it.
+  public var describe: @Sendable () -> String = { "" }
   /// Files that exist may be replaced.
   public var overwrite = false
   /// Makes taps of all sound of the run, for the sink of that name.

@@ -68,9 +68,10 @@ public struct StageKind: Sendable {
   public let name: String
   public let order: Order
   public let settingsType: any KindSettings.Type
-  /// Descriptions of all report fields. They are made with the plug-in, so that each start of a program
-  /// tells a mistake in them, also where no run uses the stage.
-  public let fields: [ReportFieldDescription]
+  /// Descriptions of all report fields. Each read makes them anew: a run uses few of a program's stages, and
+  /// the descriptions of all cost 8 million instructions at the start.
+  public var fields: [ReportFieldDescription] { describeFields() }
+  private let describeFields: @Sendable () -> [ReportFieldDescription]
   /// What its report takes in a frame's memory.
   public let reportBytes: Int
   package let reportType: any FrameReport.Type
@@ -81,7 +82,7 @@ public struct StageKind: Sendable {
     self.name = name
     order = S.order
     settingsType = S.Settings.self
-    fields = S.Report.fields.map(\.description)
+    describeFields = { S.Report.fields.map(\.description) }
     reportBytes = MemoryLayout<S.Report>.size
     reportType = S.Report.self
     make = { settings in

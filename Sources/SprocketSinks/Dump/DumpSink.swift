@@ -172,7 +172,7 @@ extension DumpSink {
   ) { (settings, request) throws(RunError) in
     let sink = DumpSink(
       path: settings.path.path, overwrite: request.overwrite, sound: try request.makeTaps("dump"),
-      sync: settings.sync, description: request.description)
+      sync: settings.sync, description: request.describe())
     return request.naming(sink)
   }
 }
