@@ -154,7 +154,8 @@ def test_a_movie_that_comes_later_records_as_it_says(tmp_path):
         client = Client(tmp_path / "control")
         client.wait(5)
         numbered = f"movie:{tmp_path}/a-{{n}}.mov,split=40s"
-        refused = client.ask("reconfigure", detach=["movie"], attach=[numbered + ",record-when=meter.key > 1"])
+        wrong = numbered + ",record-when=meter.key > 1"
+        refused = client.ask("reconfigure", detach=["movie"], attach=[wrong])
         assert not refused["ok"] and "a condition is watched from the run's start" in refused["error"]
         # The names are numbers, which go on: nothing is replaced, and the run does not end.
         assert client.ask("reconfigure", detach=["movie"], attach=[numbered])["ok"]

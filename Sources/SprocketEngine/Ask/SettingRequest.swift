@@ -168,7 +168,8 @@ extension [LiveStage] {
         .usage,
         (found == nil
           ? "the stage \(name) has no setting `\(key)`"
-          : "`\(key)` of \(name) cannot be changed while the run goes on, but with a new chain (`reconfigure`)")
+          : "`\(key)` of \(name) cannot be changed while the run goes on, but with a new chain "
+            + "(`reconfigure`)")
           + (live.isEmpty ? "" : "; " + knownNames(live, near: key, "what can be changed is")))
     }
     try change.settings.check(of: "the stage \(name)")
