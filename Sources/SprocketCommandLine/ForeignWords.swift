@@ -32,7 +32,7 @@ enum ForeignWords {
     run: preview p display show view window fullscreen => --pipe y4m | ffplay -
     run: nopreview n => --null, or nothing: there is no window
     run: gain analoggain iso => --control gain=4, or --auto-exposure continuous
-    run: shutter exposure-time => --control exposure_time_absolute=100, or --auto-exposure
+    run: shutter exposure-time => --control exposure_time_absolute=100, or --auto-exposure continuous
     run: exposure ev => --auto-exposure continuous
     run: autofocus autofocus-mode af => --auto-focus continuous
     run: brightness contrast saturation sharpness hue gamma set-ctrl => --control brightness=128

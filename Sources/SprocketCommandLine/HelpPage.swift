@@ -23,6 +23,9 @@ struct HelpPage {
       return
     }
     guard let command = root[name] else { throw unknownCommand(name) }
+    if words.count > 2 {
+      throw RunError(.usage, "`help` takes a command and one word of it; leave \(words[2]) out")
+    }
     let topic = words.dropFirst().first
     if topic == nil, command.isGrouped {
       addFirstPage(of: command)

@@ -2,8 +2,9 @@ public import Sprocket
 
 /// The difference of two descriptions of a pipeline, by what it costs a run to become the second.
 public struct PipelineChange: Sendable, Equatable {
-  /// Live settings of stages and controls of the source: they hold from a frame on, and nothing is made anew.
+  /// Live settings of a stage, where nothing else of the shape changes: nothing is made anew.
   public private(set) var settings: [SettingsChange] = []
+  /// Controls of the source that have other values.
   public private(set) var controls: [ControlWish] = []
   /// A new chain, which begins an epoch; `nil` if the stages stay.
   public private(set) var stages: [Part]?
@@ -13,9 +14,13 @@ public struct PipelineChange: Sendable, Equatable {
   public private(set) var attached: [Part] = []
   public private(set) var detached: [String] = []
 
+  /// `anew`: names of outputs that are removed, also if they are described as they were; with
+  /// `isNewSource` the source is opened anew.
   /// Throws for what cannot change while a run goes on.
-  public init(from old: Pipeline, to new: Pipeline) throws(RunError) {
-    if old.source != new.source || old.format != new.format { source = new.source }
+  public init(
+    from old: Pipeline, to new: Pipeline, anew: Set<String> = [], isNewSource: Bool = false
+  ) throws(RunError) {
+    if isNewSource || old.source != new.source || old.format != new.format { source = new.source }
     if old.stages.map(\.kind) == new.stages.map(\.kind) {
       for (before, after) in zip(old.stages, new.stages) where before != after {
         settings.append(after.settings.change(of: before.kind, since: before.settings))
@@ -32,9 +37,15 @@ public struct PipelineChange: Sendable, Equatable {
         attached.append(part)
         continue
       }
-      guard before != part else { continue }
+      guard before != part || anew.contains(part.id) else { continue }
       detached.append(part.id)
       attached.append(part)
+    }
+    // Outputs that a program adds by itself are in no description.
+    detached += anew.filter { old.outputs[$0] == nil }.sorted()
+    // Nothing is done by halves: live settings of one stage alone hold from one frame on.
+    if settings.count > 1 || !settings.isEmpty && isOfShape {
+      (settings, stages) = ([], new.stages)
     }
     for control in new.controls where !old.controls.contains(control) { controls.append(control) }
     try Self.check(old, new)
@@ -59,16 +70,5 @@ public struct PipelineChange: Sendable, Equatable {
   /// Whether the run's shape changes: all but live settings and controls.
   public var isOfShape: Bool {
     stages != nil || source != nil || !attached.isEmpty || !detached.isEmpty
-  }
-
-  /// Makes the source anew, also if it is described as it was.
-  public mutating func renewSource(of new: Pipeline) {
-    source = new.source
-    if !settings.isEmpty { (settings, stages) = ([], new.stages) }
-  }
-
-  /// Adds names of outputs that are not part of the description: those that a program adds by itself.
-  public mutating func detach(_ names: [String]) {
-    detached += names.filter { !detached.contains($0) }
   }
 }

@@ -58,7 +58,9 @@ public struct PipelineWish: Sendable, Equatable {
     }
     if let whole { return whole }
     var new = now
-    if let source { (new.source, new.format) = (source, SourceFormat()) }
+    if let source {
+      (new.source, new.format, new.controls) = (source, SourceFormat(), [])
+    }
     if let sourceSettings {
       guard new.source?.kind == sourceSettings.stage else {
         throw RunError(.failed, "the source has changed meanwhile; ask again")

@@ -147,7 +147,7 @@ def test_ask_is_a_client(tmp_path):
         assert controls["gain"] == 2 and controls["exposure"] == 4000 and "lens" in controls
         refused = sprocket("ask", path, "photo", check=False)
         assert refused.returncode == 1 and not json.loads(refused.stdout)["ok"]
-        assert sprocket("ask", path, "recrd", check=False).returncode == 1
+        assert sprocket("ask", path, "recrd", check=False).returncode == 2
         sprocket("ask", path, "quit")
         process.wait(LIMIT)
     gone = sprocket("ask", path, "status", check=False)

@@ -145,6 +145,70 @@ control-socket: control
     assert (tmp_path / "sums").read_text()
 
 
+def test_nothing_is_done_by_halves_or_forgotten(tmp_path):
+    slow = ["--source", "scene", "--size", "320x240", "--rate", "2"]
+    with asked_run(tmp_path, "--stage", "meter", scene=slow) as (client, process):
+        def sinks():
+            return set(client.ask("status")["status"]["sinks"])
+        # Removed and added as it was, it is there, and what was asked before the next frame counts.
+        assert client.ask("reconfigure", attach=["null"])["ok"]
+        assert client.ask("reconfigure", detach=["null"], attach=["null"])["ok"] and "null" in sinks()
+        assert client.ask("set", stage="meter", settings={"mode": "spot"})["ok"]
+        assert client.ask("reconfigure", stages=["meter"])["ok"]
+        while client.ask("set", stage="meter", settings={"mode": "zones"}, at_frame=1 << 40)["ok"]:
+            pass
+        refused = client.ask("reconfigure", stages=["meter:mode=spot"])
+        assert not refused["ok"] and "64 requests" in refused["error"]
+        assert client.ask("reconfigure", stages=["meter:mode=spot"], attach=[f"dump:{tmp_path}/d.mcap"])["ok"]
+        assert client.ask("reconfigure", detach=["dump"])["ok"] and "dump" not in sinks()
+        # A rule that a run has holds for its changes, too.
+        other = [f"movie:{tmp_path}/x.mov", f"dump:{tmp_path}/x.partial.mov"]
+        refused = client.ask("reconfigure", attach=other, detach=["movie"])
+        assert not refused["ok"] and "partial file" in refused["error"]
+        for keys, sentence in [({"size": "auto"}, "`size` stays as it is"),
+                               ({"source_settings": {}}, "nothing is to change")]:
+            refused = client.ask("reconfigure", **keys)
+            assert not refused["ok"] and sentence in refused["error"]
+        assert client.ask("photo", at_frame=1e3)["error"].startswith("this run takes no photographs")
+        finish(client, process)
+    assert process.returncode == 0
+
+
+def test_a_description_sets_controls(tmp_path):
+    text = """
+source: {kind: scene, rate: 60, size: 320x240, control: [{gain: 4}]}
+outputs: {shots: {kind: stills, path: shots, on-demand: true}}
+control-socket: control
+"""
+    (tmp_path / "run.yaml").write_text(text)
+    with running([SPROCKET, "run", "--pipeline", tmp_path / "run.yaml"]) as process:
+        wait_for((tmp_path / "control").exists, process)
+        client = Client(tmp_path / "control")
+
+        def becomes(text):
+            (tmp_path / "next.yaml").write_text(text)
+            result = sprocket("ask", tmp_path / "control", "reconfigure", f"pipeline={tmp_path}/next.yaml",
+                              check=False)
+            client.wait(12)
+            return result.errors or result.stdout.decode()
+        for wanted in "gain: 8", "gain: 4":
+            assert '"ok":true' in becomes(text.replace("gain: 4", wanted))
+            assert client.ask("status")["status"]["controls"]["gain"] == float(wanted[-1])
+        assert client.ask("control", controls={"gain": 2})["ok"]
+        assert '"ok":true' in becomes(text)
+        assert client.ask("status")["status"]["controls"]["gain"] == 4
+        assert '"ok":true' in becomes(text.replace(", control: [{gain: 4}]", ", gain: 7"))
+        assert client.ask("status")["status"]["controls"]["gain"] == 7
+        assert "there is no control `nonsense`" in becomes(text.replace("gain", "nonsense"))
+        assert client.ask("photo")["ok"]
+        # The description itself is not replaced.
+        wrong = becomes(text.replace("outputs: {", "outputs: {dump: next.yaml, "))
+        assert "next.yaml" in wrong and (tmp_path / "next.yaml").read_text().startswith("\nsource")
+        finish(client, process)
+        client.close()
+    assert list((tmp_path / "shots").iterdir())
+
+
 def test_a_movie_that_comes_later_records_as_it_says(tmp_path):
     """At once, where it is not on demand; a condition, which is watched from the start, is refused."""
     command = [SPROCKET, "run", *SCENE, "--movie", tmp_path / "a-{n}.mov", "--split", "60s", "--overwrite",

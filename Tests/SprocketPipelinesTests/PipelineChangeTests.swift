@@ -58,6 +58,28 @@ import Testing
     expectTrue(both.settings.isEmpty && both.stages != nil && both.source != nil)
   }
 
+  /// Live settings of two stages could hold from two frames.
+  @Test func settingsOfSeveralStagesComeTogether() throws {
+    let change = try change { pipeline in
+      pipeline.stages["meter"]?[ExposureMeter.Settings.self]?.mode = .spot
+      pipeline.stages["focus"]?[FocusScore.Settings.self]?.window = 0.5
+    }
+    expectTrue(change.settings.isEmpty && change.stages?.count == 2)
+    let beside = try self.change { pipeline in
+      pipeline.stages["meter"]?[ExposureMeter.Settings.self]?.mode = .spot
+      pipeline.outputs["null"] = nil
+    }
+    expectTrue(beside.settings.isEmpty && beside.stages?.count == 2)
+  }
+
+  @Test func whatIsNamedIsMadeAnew() throws {
+    let same = try PipelineChange(
+      from: pipeline(), to: pipeline(), anew: ["null", "pairs"], isNewSource: true)
+    expectEqual(same.detached, ["null", "pairs"])
+    expectEqual(same.attached.map(\.id), ["null"])
+    expectEqual(same.source, Part(SceneSource.kind))
+  }
+
   @Test func outputsComeAndGoAlone() throws {
     let change = try change { pipeline in
       pipeline.outputs["null"] = nil

@@ -81,7 +81,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     var settings = MovieSettings()
     (settings.codec, settings.quality, settings.isOnDemand) = (codec, quality, true)
     settings.longest =
-      limits.duration.map { .time($0) } ?? limits.bytes.map { .bytes(ByteCount(Int($0))) }
+      limits.duration.map { .time($0) } ?? limits.bytes.map { .bytes(ByteCount(Int(clamping: $0))) }
     settings.keepFree = limits.freeBytes.map { ByteCount(Int(clamping: $0)) }
     settings.preRoll = preRoll?.duration
     if let preRoll { settings.preRollMemory = ByteCount(preRoll.bytes) }

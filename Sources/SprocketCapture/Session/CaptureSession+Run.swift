@@ -129,7 +129,7 @@ extension CaptureSession {
       // What is configured begins anew; settings that change live are the camera's loops.
       isSameStages = difference.stages == nil && difference.settings.isEmpty
       if !isSameStages { change.stages = stages }
-      isSameSource = difference.source == nil && choice == run.choice
+      isSameSource = difference.source == nil && camera === run.device && choice == run.choice
       if !isSameSource { change.source = try camera.makeSource(choice) }
     } catch {
       throw CaptureError(error)

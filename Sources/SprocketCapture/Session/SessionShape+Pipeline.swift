@@ -39,8 +39,10 @@ extension SessionShape {
       ControlWish($0.key, $0.value.settingText)
     }
     pipeline.stages = liveStages.map { Part($0.plugin.name, $0.settings) }
-    pipeline.sound.microphones = microphone.map { [$0.part] } ?? []
-    pipeline.sound.stages = soundStages.map { Part($0.plugin.name, $0.settings) }
+    if let microphone {
+      pipeline.sound.microphones = [microphone.part]
+      pipeline.sound.stages = soundStages.map { Part($0.plugin.name, $0.settings) }
+    }
     pipeline.outputs = outputs.compactMap { ($0 as? any SessionOutput)?.part }
     return pipeline
   }

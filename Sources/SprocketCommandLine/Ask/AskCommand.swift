@@ -80,7 +80,11 @@ struct AskCommand: ParsableCommand {
       }
       if let argument { line += try values(argument) }
     }
-    return Tree(.map(line)).jsonLine + "\n"
+    let text = Tree(.map(line)).jsonLine + "\n"
+    guard text.utf8.count < 1 << 16 else {
+      throw RunError(.usage, "the request is longer than 64 kB, which a run takes; describe less")
+    }
+    return text
   }
 
   private func missing(_ arguments: String) -> RunError {
@@ -102,6 +106,11 @@ struct AskCommand: ParsableCommand {
         throw RunError(.usage, "write \(text) as KEY=VALUE")
       }
       let value = String(text[text.index(after: equals)...])
+      if ["source", "format", "size", "rate", "pipeline"].contains(String(text[..<equals])),
+        values[String(text[..<equals])] != nil
+      {
+        throw RunError(.usage, "\(text[..<equals]) is given twice; give it once")
+      }
       switch text[..<equals] {
       case "source":
         let name = value.prefix { $0 != ":" }
@@ -117,7 +126,11 @@ struct AskCommand: ParsableCommand {
       case "stage": add(value.isEmpty ? nil : value, to: "stages")
       case "attach": add(try absolute(sink: value, kinds), to: "attach")
       case "detach": add(value, to: "detach")
-      case "pipeline": values["pipeline"] = Tree(try DescriptionFile(path: value).run(kinds))
+      case "pipeline":
+        var run = try DescriptionFile(path: value).run(kinds)
+        run.origins = [value]
+        if let error = run.errors(kinds).first?.error { throw error }
+        values["pipeline"] = Tree(run)
       case let key:
         let known = [
           "source", "source-set", "format", "size", "rate", "stage", "attach", "detach", "pipeline",

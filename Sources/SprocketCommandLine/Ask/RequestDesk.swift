@@ -5,27 +5,21 @@ internal import SprocketPipelines
 final class RequestDesk: Sendable {
   let engine: Engine
   let parts: RunParts
-  /// What sinks of movies and of stills are called, of those that the run began with.
-  private let movies, stills: [String]
   /// The recording that was asked for last: requests that name none are about it.
   private let latest = Locked<RecordingID?>(nil)
 
-  init(_ engine: Engine, _ parts: RunParts, _ pipeline: Pipeline) {
-    self.engine = engine
-    self.parts = parts
-    let movies = pipeline.outputs.filter { $0[MovieSettings.self] != nil }.map(\.id)
-    let stills = pipeline.outputs.filter { $0[StillSettings.self] != nil }.map(\.id)
-    // Stills that are attached later are called as their kind.
-    self.movies = movies
-    self.stills = stills + [StillSink.kind.name].filter { !movies.contains($0) }
-  }
+  init(_ engine: Engine, _ parts: RunParts) { (self.engine, self.parts) = (engine, parts) }
 
   /// Names of the sinks that record movies and photographs on demand; `nil` if the run has none.
   private var movie: String? {
-    let names = engine.onDemandSinks
-    return names.first(where: movies.contains) ?? names.first { !stills.contains($0) }
+    let (names, outputs) = (engine.onDemandSinks, parts.pipeline.outputs)
+    return names.first { outputs[$0]?[MovieSettings.self] != nil }
+      ?? names.first { outputs[$0]?[StillSettings.self] == nil }
   }
-  private var photos: String? { engine.onDemandSinks.first(where: stills.contains) }
+  private var photos: String? {
+    let outputs = parts.pipeline.outputs
+    return engine.onDemandSinks.first { outputs[$0]?[StillSettings.self] != nil }
+  }
 
   var canAsk: Bool { movie != nil || photos != nil }
   var recordsMovies: Bool { movie != nil }
@@ -207,12 +201,13 @@ struct WrittenControls {
 }
 
 extension Engine {
-  /// Writes controls by their names, from the texts that a user gave: those of each microphone that has them,
-  /// and then those of the source as one batch. Returns those of the source, and what the user should know of
-  /// the others.
-  func write(
-    controls given: [ControlWish]
-  ) throws(RunError) -> (written: WrittenControls?, note: String?) {
+  /// Throws the error that `write` would throw for names and values; writes nothing.
+  func check(controls given: [ControlWish]) throws(RunError) { _ = try found(given) }
+
+  /// The controls of the source, and the others, which are microphones'.
+  private func found(
+    _ given: [ControlWish]
+  ) throws(RunError) -> (own: [ControlValue], others: [ControlWish]) {
     let port = description.controls
     var wishes: [ControlValue] = []
     var others: [ControlWish] = []
@@ -230,10 +225,20 @@ extension Engine {
       }
       wishes.append(ControlValue(index, value))
     }
+    return (wishes, others)
+  }
+
+  /// Writes controls by their names, from the texts that a user gave: those of each microphone that has them,
+  /// and then those of the source as one batch. Returns those of the source, and what the user should know of
+  /// the others.
+  func write(
+    controls given: [ControlWish]
+  ) throws(RunError) -> (written: WrittenControls?, note: String?) {
+    let (wishes, others) = try found(given)
     // Sets microphones first: they answer at once, and can be set back if the source refuses a control.
     let (notes, changed) = try set(others)
     var written: WrittenControls?
-    if let port, !wishes.isEmpty {
+    if let port = description.controls, !wishes.isEmpty {
       guard let tickets = port.write(wishes) else {
         throw changed.putBack(
           because: RunError(

@@ -129,7 +129,7 @@ struct RequestReader: Sendable {
     let settings = try values.texts(in: "source_settings")
     if let text = try values.text("source") {
       wish.source = try kinds.source(text, settings ?? [:])
-    } else if let settings, let source = parts.pipeline.source {
+    } else if let settings, !settings.isEmpty, let source = parts.pipeline.source {
       wish.sourceSettings = try kinds.kind(source.kind, .source).change(settings)
     }
     for (key, given) in [
@@ -137,6 +137,10 @@ struct RequestReader: Sendable {
       ("rate", try values.value("rate")),
     ] {
       guard let given else { continue }
+      guard given != "auto" else {
+        throw RunError(
+          .usage, "`\(key)` stays as it is where it is left out; give a value, or leave it out")
+      }
       do throws(SettingError) { try wish.format.set(key, to: given) } catch {
         throw RunError(refused: error, at: .source(key), of: "the source")
       }
@@ -172,7 +176,9 @@ private struct RequestValues {
 
   func count(_ key: String) throws(RunError) -> UInt64? {
     guard has(key) else { return nil }
-    guard let scalar = scalar(key), !scalar.isQuoted, let count = UInt64(scalar.text) else {
+    guard let scalar = scalar(key), !scalar.isQuoted,
+      let count = UInt64(scalar.text) ?? Double(scalar.text).flatMap(UInt64.init(exactly:))
+    else {
       throw RunError(.usage, "`\(key)` is a whole number from 0")
     }
     return count

@@ -5,9 +5,10 @@ internal import SprocketPipelines
 final class RunParts: Sendable {
   let kinds: Kinds
   private let request: OutputRequest
-  /// What the run's pipelines share, and the label of this one.
-  private let settings: RunSettings
-  private let label: String
+  /// The run as it was made, and which of its sources this one is.
+  private let run: Run
+  private let index: Int
+  private var label: String { run.sources[index].label }
   private struct State {
     var pipeline: Pipeline
     /// Files that the run has read or written since its start, without those of the source.
@@ -19,15 +20,16 @@ final class RunParts: Sendable {
 
   init(_ kinds: Kinds, _ made: MadePipeline, of run: Run) {
     self.kinds = kinds
-    (request, settings, label) = (made.request, run.settings, made.label)
+    (request, self.run) = (made.request, run)
+    index = run.sources.firstIndex { $0.label == made.label } ?? 0
     note =
       run.sources.count == 1
       ? nil
-      : "this socket is \(label)'s; what the description says of other sources was not looked at"
+      : "this socket is \(made.label)'s; what the description says of other sources was not looked at"
     let own = made.pipeline.source?.settings.files.map(\.path) ?? []
     state = Locked(
       State(
-        pipeline: made.pipeline.placed(in: workingFolder(), label: label),
+        pipeline: made.pipeline.placed(in: workingFolder(), label: made.label).withOutput,
         files: run.fileNames.filter { !own.contains($0) }))
   }
 
@@ -40,10 +42,12 @@ final class RunParts: Sendable {
   /// The pipeline of a description that is to replace this one.
   func pipeline(of description: Run) throws(RunError) -> Pipeline {
     try description.check()
-    let run = description.resolved
+    let new = description.resolved
+    var settings = run.settings
+    settings.moveFiles(to: workingFolder())
     // What nobody chose may follow from the number of sources.
     let chosen = description.settings.chosen.map(\.name)
-    let other = run.settings.change(of: "run", since: settings).names.first {
+    let other = new.settings.change(of: "run", since: settings).names.first {
       $0 != "overwrite" && (chosen.contains($0) || !["workers", "memory"].contains($0))
     }
     if let other {
@@ -51,7 +55,7 @@ final class RunParts: Sendable {
         .usage, "cannot change while the run goes on; leave it as it is, or start another run",
         change: SettingPath(other))
     }
-    let mine = run.sources.count == 1 ? run.sources.first : run.sources.first { $0.label == label }
+    let mine = new.sources.count == 1 ? new.sources.first : new.sources.first { $0.label == label }
     guard let mine else {
       throw RunError(.usage, "the description has no source \(label); name the source so")
     }
@@ -72,36 +76,55 @@ final class RunParts: Sendable {
     defer { state.withLock { $0.isBusy = false } }
     var now = pipeline
     now.stages = engine.chain.map { Part($0.plugin.name, $0.settings) }
-    let new = try wish.applied(to: now).placed(in: workingFolder(), label: label)
-    var change = try PipelineChange(from: now, to: new)
-    if wish.source != nil { change.renewSource(of: new) }
-    change.detach(wish.detached)
+    now = now.placed(in: workingFolder(), label: label)
+    let new = try wish.applied(to: now).placed(in: workingFolder(), label: label).withOutput
+    let change = try PipelineChange(
+      from: now, to: new, anew: Set(wish.detached), isNewSource: wish.source != nil)
     try check(change, beside: now, isOtherSource: wish.source != nil)
+    try check(new)
+    let controls = wish.whole == nil ? [] : new.controls
+    if change.source == nil { try engine.check(controls: controls) }
     var shape = Reconfiguration()
     if let source = change.source { shape.source = try kinds.make(source, new.format) }
-    // Another source, and settings that are given, have values of their own.
-    let names = engine.description.controls?.controls.map(\.name) ?? []
-    shape.keepsControls =
-      wish.source == nil && !names.contains { wish.sourceSettings?.names.contains($0) ?? false }
+    shape.keepsControls = keepsControls(from: now, to: new, wish, engine)
     shape.stages = try change.stages?.map { (part) throws(RunError) in try kinds.choice(part) }
     shape.attached = try change.attached.map { (part) throws(RunError) in
       try kinds.make(part, request)
     }
     shape.detached = change.detached
-    for settings in change.settings { try engine.check(settings) }
-    guard change.settings.isEmpty || engine.hasRoom(for: client) else {
-      throw RunError(.failed, "too many requests wait for their frames; ask again later")
-    }
+    for settings in change.settings { _ = try engine.set(settings, at: .now, by: client) }
     if change.isOfShape { try engine.reconfigure(shape) }
     state.withLock { state in
       state.pipeline = new
       state.files += change.attached.flatMap { $0.settings.files.map(\.path) }
     }
-    for settings in change.settings { _ = try engine.set(settings, at: .now, by: client) }
+    _ = try engine.write(controls: controls)
     // As at the run's start.
     for part in change.attached where part[MovieSettings.self]?.recordsAtOnce ?? false {
       try engine.ask([.record(sink: part.id)])
     }
+  }
+
+  /// Whether controls keep the values that they have now: those of the same kind of source, where no setting
+  /// that is a control is given.
+  private func keepsControls(
+    from now: Pipeline, to new: Pipeline, _ wish: PipelineWish, _ engine: Engine
+  ) -> Bool {
+    guard wish.source == nil, let before = now.source, let after = new.source,
+      before.kind == after.kind
+    else { return false }
+    let given =
+      after.settings.change(of: after.kind, since: before.settings).names
+      + (wish.sourceSettings?.names ?? [])
+    let names = engine.description.controls?.controls.map(\.name) ?? []
+    return !names.contains(where: given.contains)
+  }
+
+  /// Throws for what `sprocket check` would find in the run that a change comes to.
+  private func check(_ new: Pipeline) throws(RunError) {
+    var run = run
+    run.sources[index].pipeline = new
+    if let error = run.errors(kinds).first?.error { throw error }
   }
 
   /// Throws if an output would write to standard output, or into a file that the run reads or writes.
@@ -152,7 +175,19 @@ final class RunParts: Sendable {
 
   private func refuse(_ path: String, _ what: String, among known: [String]) throws(RunError) {
     guard known.contains(where: { FileIdentity.isSame($0, path) }) else { return }
-    throw RunError(.usage, "\(what): this run reads or writes \(path) already; give another file")
+    throw RunError(
+      .usage,
+      "\(what): this run reads or writes \(path) already; give another file"
+        + (what == MovieSink.kind.name ? ", or a name with {n}" : ""))
+  }
+}
+
+extension Pipeline {
+  /// A run without an output counts its frames.
+  fileprivate var withOutput: Pipeline {
+    var pipeline = self
+    if outputs.isEmpty { pipeline.outputs = [Part(NullSink.kind)] }
+    return pipeline
   }
 }
 

@@ -32,7 +32,7 @@ final class PreparedRun {
   ) throws(RunError) {
     let (engine, pipeline) = (made.engine, made.pipeline)
     try engine.setControls(pipeline.controls, voice)
-    let desk = RequestDesk(engine, RunParts(kinds, made, of: run), pipeline)
+    let desk = RequestDesk(engine, RunParts(kinds, made, of: run))
     firstMovie = pipeline.outputs.first { $0[MovieSettings.self]?.recordsAtOnce ?? false }?.id
     if firstMovie != nil { try desk.make(.record()) }
     let trigger = made.condition.map { TriggeredRecording(keep: $0.keep, voice) }

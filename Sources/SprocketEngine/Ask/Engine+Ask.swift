@@ -119,14 +119,17 @@ extension Engine {
   ) throws(RunError) -> RequestID {
     let request = try shared.settings.add(change)
     do throws(RunError) {
-      return try recordings.add(request, at: moment, by: holder)
+      let id = try recordings.add(request, at: moment, by: holder)
+      if moment == .now { shared.settings.noteSettled(request) }
+      return id
     } catch {
       shared.settings.remove(request)
       throw error
     }
   }
 
-  /// The chain that runs, with the settings that hold now. May be called from any thread.
+  /// The chain that runs, with the settings that hold now, or from the next frame on. May be called from any
+  /// thread.
   public var chain: [StageChoice] {
     current.choices.map { choice in
       StageChoice(

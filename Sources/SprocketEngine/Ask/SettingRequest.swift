@@ -16,6 +16,8 @@ final class SettingRequest: Sendable {
   let start: any KindSettings
   /// Set by the source's thread.
   let isStamped = Atomic<Bool>(false)
+  /// Whether the chain's settings have its values.
+  let isSettled = Atomic<Bool>(false)
 
   init(
     id: UInt64, _ change: SettingsChange, chain: Int, _ stages: [Int], _ start: any KindSettings
@@ -37,15 +39,16 @@ final class SettingJournal: Sendable {
 
   private let state = Locked(State())
 
-  /// The settings of a plug-in's stages that hold now.
+  /// The settings of a plug-in's stages that hold now, or from the next frame on.
   func settings(of plugin: String) -> (any KindSettings)? {
     state.withLock { $0.stages.first { $0.plugin == plugin }?.settings }
   }
 
-  /// A request holds from now on.
-  func noteStamped(_ request: SettingRequest) {
-    request.isStamped.store(true, ordering: .relaxed)
+  /// A request holds from now on, or from the next frame on: earlier ones come before it.
+  func noteSettled(_ request: SettingRequest) {
+    guard !request.isSettled.exchange(true, ordering: .relaxed) else { return }
     state.withLock { state in
+      guard state.chain == request.chain else { return }
       for stage in request.stages {
         state.stages[stage].settings.take(request.change.names, from: request.change.settings)
       }

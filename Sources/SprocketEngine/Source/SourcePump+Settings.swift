@@ -8,7 +8,8 @@ extension SourcePump {
   func change(_ request: SettingRequest, at number: UInt64) {
     guard let request = shared.settings.fitted(request, note: shared.note) else { return }
     settings = .changed(settings, by: request, count: shared.settings.stageCount)
-    shared.settings.noteStamped(request)
+    request.isStamped.store(true, ordering: .relaxed)
+    shared.settings.noteSettled(request)
     shared.events.add(
       Event(kind: .settingsChanged, ticket: request.id, number: number).words)
   }
