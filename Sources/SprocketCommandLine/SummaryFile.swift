@@ -39,15 +39,15 @@ struct SummaryFile: ~Copyable {
           sources: Dictionary(zip(labels, documents)) { $1 },
           pairs: pairs.map { PairsDocument($0) }))
     }
-    // All other keys are sorted; in the description their order has a meaning.
-    let tree = text.flatMap { try? Tree(json: Array($0.utf8), within: .summary) }
-    let described = tree?.entries.map { $0 + [Tree.Entry("pipeline", Tree(run.stored))] }
     // Numbers alone can be refused, and none of these is infinite.
-    guard let described else {
+    let end = "\n}"
+    guard let text, text.hasSuffix(end) else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
     }
+    // All other keys are sorted; in the description their order has a meaning.
+    let described = "\(text.dropLast(2)),\n  \"pipeline\" : \(Tree(run.stored).json(within: "  "))"
     do throws(RunError) {
-      try file.write(Tree(.map(described)).json + "\n")
+      try file.write(described + end + "\n")
     } catch  where error.code == .readerGone {
       // Whoever reads standard output has read enough.
     }

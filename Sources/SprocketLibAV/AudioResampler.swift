@@ -7,27 +7,14 @@
 ///
 /// Cost: allocates in `init` alone, about 50 times.
 public final class AudioResampler {
-  /// How a number is stored, little-endian; S24 in three bytes.
-  public enum Number: Sendable {
-    case s16, s24, s32, f32
-
-    public var bytes: Int {
-      switch self {
-      case .s16: 2
-      case .s24: 3
-      case .s32, .f32: 4
-      }
-    }
-  }
-
   /// How sound lies in memory: interleaved.
   public struct Shape: Sendable {
-    public var number: Number
+    public var number: PCMFormat.Number
     /// Samples per second.
     public var rate: Int
     public var channels: Int
 
-    public init(number: Number, rate: Int, channels: Int) {
+    public init(number: PCMFormat.Number, rate: Int, channels: Int) {
       (self.number, self.rate, self.channels) = (number, rate, channels)
     }
 

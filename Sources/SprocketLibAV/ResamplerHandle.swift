@@ -116,7 +116,7 @@ final class ResamplerHandle {
   }
 }
 
-extension AudioResampler.Number {
+extension PCMFormat.Number {
   fileprivate var format: AVSampleFormat {
     switch self {
     case .s16: AV_SAMPLE_FMT_S16

@@ -4,8 +4,6 @@ public import Sprocket
 public struct PipelineChange: Sendable, Equatable {
   /// Live settings of a stage, where nothing else of the shape changes: nothing is made anew.
   public private(set) var settings: [SettingsChange] = []
-  /// Controls of the source that have other values.
-  public private(set) var controls: [ControlWish] = []
   /// A new chain, which begins an epoch; `nil` if the stages stay.
   public private(set) var stages: [Part]?
   /// A source that is made anew, which begins an epoch; `nil` if the source stays.
@@ -47,7 +45,6 @@ public struct PipelineChange: Sendable, Equatable {
     if settings.count > 1 || !settings.isEmpty && isOfShape {
       (settings, stages) = ([], new.stages)
     }
-    for control in new.controls where !old.controls.contains(control) { controls.append(control) }
     try Self.check(old, new)
   }
 
@@ -67,7 +64,7 @@ public struct PipelineChange: Sendable, Equatable {
       change: other)
   }
 
-  /// Whether the run's shape changes: all but live settings and controls.
+  /// Whether the run's shape changes: all but live settings.
   public var isOfShape: Bool {
     stages != nil || source != nil || !attached.isEmpty || !detached.isEmpty
   }

@@ -2,6 +2,9 @@ extension Tree {
   /// The tree as JSON, in lines.
   public var json: String { jsonText(indent: "\n") }
 
+  /// The tree as JSON, in lines of which all but the first begin with `indent`: a part of another value.
+  public func json(within indent: String) -> String { jsonText(indent: "\n" + indent) }
+
   /// The tree as JSON, in one line.
   public var jsonLine: String { jsonText(indent: "") }
 

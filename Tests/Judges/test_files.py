@@ -820,7 +820,7 @@ def test_a_full_disk_is_told_while_copying(tmp_path, ordinary):
     assert failed.returncode == 1 and "ulimit -f" in one_sentence(failed.stderr)
 
 
-@pytest.mark.parametrize("name", ["folder", "a.bmp", "a{n}.jpg"])
+@pytest.mark.parametrize("name", ["folder", "a.bmp", "a"])
 def test_a_thumbnail_is_a_picture_and_nothing_else_is_removed(tmp_path, ordinary, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/still-00000001.jpg").write_text("kept")

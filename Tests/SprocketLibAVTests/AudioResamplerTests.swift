@@ -89,7 +89,7 @@ import Testing
 
   @Test func keepsEachKindOfNumber() throws {
     for (number, most) in [
-      (AudioResampler.Number.s16, 32_767.0), (.s24, 8_388_607), (.s32, 2_147_483_647),
+      (PCMFormat.Number.s16, 32_767.0), (.s24, 8_388_607), (.s32, 2_147_483_647),
     ] {
       let shape = Shape(number: number, rate: 48_000, channels: 2)
       let resampler = try AudioResampler(from: shape, to: shape)

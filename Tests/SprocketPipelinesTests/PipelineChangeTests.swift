@@ -24,7 +24,7 @@ import Testing
 
   @Test func whatIsTheSameStays() throws {
     let change = try change { _ in }
-    expectTrue(!change.isOfShape && change.settings.isEmpty && change.controls.isEmpty)
+    expectTrue(!change.isOfShape && change.settings.isEmpty)
   }
 
   @Test func liveSettingsBeginNothingAnew() throws {

@@ -74,8 +74,11 @@ final class RequestDesk: Sendable {
       return Made(id: try engine.set(change, at: time.moment, by: time.holder))
     case .control(let wishes): return try control(wishes)
     case .reconfigure(let wish):
-      try parts.change(engine, wish, by: time.holder)
-      return Made(note: wish.whole == nil ? nil : parts.note)
+      let controls = try parts.change(engine, wish, by: time.holder)
+      var made = controls.isEmpty ? Made() : try control(controls)
+      let notes = [made.note, wish.whole == nil ? nil : parts.note].compactMap(\.self)
+      made.note = notes.isEmpty ? nil : notes.joined(separator: "; ")
+      return made
     case .cancel(let id): try engine.withdraw(id, of: time.holder)
     case .quit: engine.stop()
     case .status, .recordings, .events: break

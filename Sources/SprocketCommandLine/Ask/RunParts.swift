@@ -62,10 +62,10 @@ final class RunParts: Sendable {
     return mine.pipeline
   }
 
-  /// Changes the run; throws if it stays as it was.
+  /// Changes the run; throws if it stays as it was. Returns controls of the source that are to be written.
   func change(
     _ engine: Engine, _ wish: PipelineWish, by client: RequestHolder
-  ) throws(RunError) {
+  ) throws(RunError) -> [ControlWish] {
     let isFree = state.withLock { state in
       defer { state.isBusy = true }
       return !state.isBusy
@@ -98,11 +98,11 @@ final class RunParts: Sendable {
       state.pipeline = new
       state.files += change.attached.flatMap { $0.settings.files.map(\.path) }
     }
-    _ = try engine.write(controls: controls)
     // As at the run's start.
     for part in change.attached where part[MovieSettings.self]?.recordsAtOnce ?? false {
       try engine.ask([.record(sink: part.id)])
     }
+    return controls
   }
 
   /// Whether controls keep the values that they have now: those of the same kind of source, where no setting

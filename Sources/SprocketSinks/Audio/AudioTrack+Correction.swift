@@ -113,14 +113,7 @@ extension AudioTrack {
 extension AudioFormat {
   /// As the library's wrapper calls it.
   var shape: AudioResampler.Shape {
-    let number: AudioResampler.Number =
-      switch self.number {
-      case .s16: .s16
-      case .s24: .s24
-      case .s32: .s32
-      case .f32: .f32
-      }
-    return AudioResampler.Shape(number: number, rate: rate, channels: channels)
+    AudioResampler.Shape(number: PCMFormat(self).number, rate: rate, channels: channels)
   }
 }
 
