@@ -588,8 +588,9 @@ def test_stages_and_sources_can_be_inspected():
     assert "use: --audio-stage gain\n" in sprocket("stages", "gain").stdout.decode()
     movie, = json.loads(sprocket("stages", "movie", "--json").stdout)
     assert movie["argument"] == "PATH" and movie in everything
-    assert movie["settings"][1:2] == [{"name": "quality", "text": "of JPEG that is encoded; auto: 90", "unit": "",
-                                       "allowed": "1 to 100, or auto", "default": "auto", "live": False}]
+    assert movie["settings"][1:2] == [{
+        "name": "quality", "text": "of JPEG that is encoded; auto: 90", "unit": "",
+        "allowed": "1 to 100, or auto", "default": "auto", "live": False}]
     assert movie["argument_optional"] is False
     stabilize, = json.loads(sprocket("stages", "stabilize", "--json").stdout)
     assert stabilize["settings"][0]["choices"] == ["off", "standard", "cinematic", "auto"]
