@@ -147,7 +147,8 @@ private func tell(parser error: any Error, _ arguments: ArraySlice<String>) thro
   // An argument without an option is most often the name of a file.
   let isStray = sentence.hasPrefix("Unexpected argument") || sentence.contains(" unexpected arg")
   let control = arguments.dropFirst(2).first { $0.contains("=") && !$0.hasPrefix("-") }
-  let file = arguments.dropFirst().last { $0.contains(".") && !$0.hasPrefix("-") } ?? ""
+  // The parser names it in single quotes.
+  let file = sentence.split(separator: "'").dropFirst().first.map(String.init) ?? ""
   let ending = file.split(separator: ".").last?.lowercased() ?? ""
   let hint =
     command == DevicesCommand.configuration.commandName

@@ -29,7 +29,7 @@ final class RunParts: Sendable {
     let own = made.pipeline.source?.settings.files.map(\.path) ?? []
     state = Locked(
       State(
-        pipeline: made.pipeline.placed(in: workingFolder(), label: made.label).withOutput,
+        pipeline: made.pipeline.withOutput,
         files: run.fileNames.filter { !own.contains($0) }))
   }
 

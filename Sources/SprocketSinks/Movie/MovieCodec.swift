@@ -53,7 +53,7 @@ public struct MovieCodec: Sendable, Hashable {
     ].first(where: \.1)?.0
   }
 
-  /// Throws where this machine has no such encoder, and for values that it does not take.
+  /// Throws where libavcodec has no such encoder, and for values that it does not take.
   func check(at path: (String) -> SettingPath) throws(RunError) {
     if isJPEG {
       guard let name = encoderSetting else { return }
@@ -64,6 +64,8 @@ public struct MovieCodec: Sendable, Hashable {
     do throws(EncoderError) {
       try settings(isLive: false, isSynced: false).check()
     } catch {
+      // A library that is not there is no wrong value: the run says what it cannot write.
+      if case .library = error { return }
       var setting = "codec"
       if case .setting(_, let name, _, _) = error { setting = name }
       throw .encoder(error, MovieEncoding.remedy(error, codec: name), at: path(setting))
