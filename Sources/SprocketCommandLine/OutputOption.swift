@@ -1,7 +1,8 @@
 internal import Sprocket
 internal import SprocketPipelines
 
-/// An option that gives a setting of outputs: which setting, and of which outputs. It is said here alone.
+/// An option of `run` that sets one setting of outputs. The table `all` is the only place that says which
+/// setting it is, and which outputs get it.
 struct OutputOption: Sendable {
   /// Which outputs of a run an option is for.
   enum Scope {
@@ -9,7 +10,7 @@ struct OutputOption: Sendable {
     case all
     /// Those of its kinds that the command line names; where it names none, those of the file.
     case named
-    /// The same; of several in the file, the one that is recorded on request, on a condition or within
+    /// Like `named`; of several in the file, the one that is recorded on request, on a condition or within
     /// limits, if there is one.
     case asked
   }

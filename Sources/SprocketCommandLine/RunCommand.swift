@@ -125,7 +125,7 @@ struct RunCommand: ParsableCommand {
 }
 
 extension RunError {
-  /// The same with the kinds of outputs in place of their names: options are called as kinds are.
+  /// Returns the error with kinds instead of names of outputs in its paths: options are called as kinds are.
   fileprivate func byKinds(of run: Run) -> RunError {
     let outputs = run.sources.flatMap(\.pipeline.outputs)
     let paths = settings.map { path in

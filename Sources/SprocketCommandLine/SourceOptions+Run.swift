@@ -120,7 +120,7 @@ extension SourceOptions {
   }
 }
 
-/// A text of what is read, with the label in the place of `{source}`.
+/// Returns the name of a file that is read, with the source's label instead of `{source}`.
 func filled(_ text: String, _ label: String) -> String {
   text.replacing("{source}", with: label)
 }

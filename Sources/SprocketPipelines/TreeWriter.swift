@@ -2,7 +2,8 @@ extension Tree {
   /// The tree as JSON, in lines.
   public var json: String { jsonText(indent: "\n") }
 
-  /// The tree as JSON, in lines of which all but the first begin with `indent`: a part of another value.
+  /// Returns the tree as JSON in lines, to be put into another JSON value. Each line after the first begins
+  /// with `indent`.
   public func json(within indent: String) -> String { jsonText(indent: "\n" + indent) }
 
   /// The tree as JSON, in one line.

@@ -267,23 +267,24 @@ extension Rules {
 
   private static let unchecked = "@unchecked Sendable"
 
-  /// What `holds` is true of may stand in the files of `list` alone, and an entry must be needed.
+  /// A line for which `holds` is true may be in the files of `list` alone, of those files that the rule is
+  /// about. An entry of the list must be needed. `place` is the file of the list.
   static func permitted(
-    _ list: [Permission], _ what: String, in tree: Tree, holds: (String) -> Bool
+    _ list: [Permission], _ what: String, in tree: Tree, place: String = "Rules+Unsafe.swift",
+    isAbout: (File) -> Bool = { _ in true }, holds: (String) -> Bool
   ) -> [Finding] {
     var allowed = Set(list.flatMap(\.paths))
     var found: [Finding] = []
-    for file in tree.files where file.isSwift {
+    for file in tree.files where file.isSwift && isAbout(file) {
       guard let line = file.code.firstIndex(where: holds) else { continue }
       if allowed.remove(file.path) == nil {
         found.append(
-          Finding(
-            file, line: line, "says `\(what)`; only files listed in Rules+Unsafe.swift may"))
+          Finding(file, line: line, "says `\(what)`; only files listed in \(place) may"))
       }
     }
     return found
       + allowed.sorted().map {
-        Finding($0, "is listed in Rules+Unsafe.swift, but does not say `\(what)`: take it off")
+        Finding($0, "is listed in \(place), but does not say `\(what)`: take it off")
       }
   }
 }

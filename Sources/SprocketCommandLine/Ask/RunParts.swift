@@ -98,7 +98,7 @@ final class RunParts: Sendable {
       state.pipeline = new
       state.files += change.attached.flatMap { $0.settings.files.map(\.path) }
     }
-    // As at the run's start.
+    // A movie that is not on demand begins its recording at once, which it also does at the run's start.
     for part in change.attached where part[MovieSettings.self]?.recordsAtOnce ?? false {
       try engine.ask([.record(sink: part.id)])
     }

@@ -171,7 +171,7 @@ extension KindSettings {
     }
   }
 
-  /// Removes the names of what is written, or those of them that `isUnwanted` chooses.
+  /// Clears the settings that name an output, if `isUnwanted` is true for the name. By default clears all.
   package mutating func removeOutputNames(where isUnwanted: (String) -> Bool = { _ in true }) {
     for setting in Self.settings {
       setting.changeName(&self) { if $0 is OutputName, isUnwanted($0.path) { $0 = OutputName() } }

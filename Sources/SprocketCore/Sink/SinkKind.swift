@@ -10,7 +10,8 @@ public struct OutputRequest: KindRequest {
 
   /// What the sink is called in a run that has two of a kind; `nil`: as its kind.
   public var name: String?
-  /// Returns what the run is, as JSON, for sinks that store it; empty where nobody describes it.
+  /// Returns the description of the run as JSON, for sinks that store it. Returns an empty text for a run
+  /// that has no description.
   public var describe: @Sendable () -> String = { "" }
   /// Files that exist may be replaced.
   public var overwrite = false
