@@ -261,8 +261,8 @@ def test_a_format_that_is_held_is_adapted_to_or_told_of(tmp_path):
         refused = sprocket("run", "--source", "scene", "--size", "640x480", "--frames", 5, "--virtual",
                            LOOPBACK, check=False)
         sentence = one_sentence(refused.errors)
-        assert refused.returncode != 0 and "YUYV 320x240" in sentence \
-            and "--stage resize:size=320x240" in sentence
+        assert refused.returncode != 0 and "YUYV 320x240" in sentence
+        assert "add the stage resize:size=320x240,mode=letterbox" in sentence and "--stage" in sentence
         asked = sprocket("run", "--source", "scene", "--size", "640x480", "--frames", 5, "--stage",
                          f"resize:size={WIDTH}x{HEIGHT}", "--virtual", LOOPBACK, "--quiet")
         assert asked.returncode == 0

@@ -202,9 +202,10 @@ struct ReconfigureAttackTests {
     let engine = try started(source, [], [RecordingSink("a")])
     expectTrue(waitUntil { gate.isReached })
     try engine.reconfigure(change { $0.attached = [movie] })
-    hasChanged.reach()
+    // The source waits still: its next frame tells that 1999 is missing.
     let live = engine.summary.sinks.first { $0.name == "movie" }
     expectEqual(live?.counts[.missing], 0)
+    hasChanged.reach()
     expectTrue(engine.wait(for: longestWait))
     let line = engine.summary.sinks.first { $0.name == "movie" }
     expectEqual(line?.frames?.lowerBound, 1999)
