@@ -80,9 +80,11 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 .PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-alone
 .PHONY: python lab-kernel
 
+# Where there is no camera, the built-in scene is recorded.
 run: release
 	mkdir -p demo
-	$(SPROCKET) run --duration 10s --microphone auto --stage latedrop --stage meter --stage focus \
+	$(SPROCKET) run $$($(SPROCKET) devices | sed -n 's/^there is no camera;.*/--source scene/p') \
+	  --duration 10s --microphone auto --stage latedrop --stage meter --stage focus \
 	  --movie demo/movie.mov --stills demo/stills --every 1s --dump demo/dump.mcap \
 	  --reports demo/reports.jsonl --summary demo/summary.json --checksum --overwrite
 

@@ -80,7 +80,9 @@ public struct Codes: Stage {
       scanner = try CodeScanner(
         settings.types.types, width: size.width, height: size.height, scale: settings.scale.luma)
     } catch {
-      throw StageError("cannot look for codes: \(error)", change: .stage)
+      let isOfMachine = if case .unsupported = error { false } else { true }
+      throw StageError(
+        "cannot look for codes: \(error)", isOfMachine: isOfMachine, change: .stage)
     }
     return setup.format
   }

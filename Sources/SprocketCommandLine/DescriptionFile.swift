@@ -25,9 +25,9 @@ struct DescriptionFile {
 
   /// Tells of all errors but the last one, and returns that.
   func tell(_ errors: [DescriptionError]) -> RunError {
-    for error in errors.dropLast() { tellError("\(path), \(error)") }
-    let last = errors.last.map { "\($0)" } ?? "is no description of a run"
-    return RunError(.usage, "\(path), \(last)")
+    let sentences = errors.map { "\(path)\($0.mark == nil ? ":" : ",") \($0)" }
+    for sentence in sentences.dropLast() { tellError(sentence) }
+    return RunError(.usage, sentences.last ?? "\(path) is no description of a run")
   }
 
   /// The run that wrote this dump or summary.

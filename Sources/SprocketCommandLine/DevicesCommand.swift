@@ -76,7 +76,7 @@ struct DevicesCommand: ParsableCommand {
           + microphones.map { DeviceLine.microphone(MicrophoneLine($0)) })
       return
     }
-    let noCamera = "there is no camera; `\(programName) run` takes the built-in scene"
+    let noCamera = "there is no camera; the built-in scene is `\(programName) run --source scene`"
     // What is missing is told where all devices are listed.
     let (missingCamera, missingMicrophone) =
       name == nil ? ([[noCamera]], [["there is no microphone"]]) : ([], [])
@@ -147,8 +147,7 @@ struct DevicesCommand: ParsableCommand {
     do throws(RunError) {
       return try CameraInfo.named(name)
     } catch {
-      let isMissing = error.description.hasPrefix("there is no camera")
-      let microphones = isMissing ? MicrophoneInfo.all() : []
+      let microphones = error.device == .notFound ? MicrophoneInfo.all() : []
       // The options of `run` that may help are none of this command.
       throw RunError(error.code, error.description + hint(name, microphones))
     }

@@ -49,7 +49,10 @@ enum ForeignWords {
     run: threads => --workers 4
     run: loglevel => --quiet, or --verbose
     run: debug => --verbose
-    run: jpeg snapshot => --frames 1 --stills shots
+    run: jpeg snapshot => --stills shots --every 1s; for one picture sprocket photo shot.jpg
+    photo: timeout t skip delay s => --after 2s
+    photo: output o => photo shot.jpg
+    photo: wait settle => --within 20s
     run: motion trigger => --movie clip-{n}.mov --stage motion --record-when 'motion.score > 0.2'
     run: prebuffer => --movie clip-{n}.mov --on-demand --pre-roll 5s
     run: segment-time => --movie clip-{n}.mov --split 60s
@@ -74,7 +77,7 @@ enum ForeignWords {
     sprocket: list ls l cameras scan list-devices list-cameras list-formats => devices
     sprocket: record capture video grab start o output => run --movie clip.mov
     sprocket: i input => run --source file:clip.mov
-    sprocket: photo still snap snapshot picture => run --frames 1 --stills shots
+    sprocket: still snap snapshot picture photograph => photo shot.jpg
     sprocket: play view show preview display => run --pipe y4m | ffplay -
     sprocket: replay => run --source replay:take.mcap
     sprocket: dump => run --dump take.mcap

@@ -5,8 +5,6 @@ enum OptionNames {
   /// Returns the sentence, and the options in brackets. `arguments` are those of the command, its name first.
   static func sentence(_ error: RunError, _ arguments: ArraySlice<String>) -> String {
     let isExport = arguments.first == "export"
-    // Other commands have no options for what a run is made of.
-    guard isExport || arguments.first == "run" else { return error.description }
     let name = { (path: SettingPath) in
       isExport ? export(path, arguments) : run(path, arguments)
     }
@@ -18,6 +16,12 @@ enum OptionNames {
     var options: [String] = []
     for option in error.settings.compactMap(name) where !options.contains(option) {
       options.append(option)
+    }
+    // Other commands have some of the options of `run`.
+    if !isExport, arguments.first != "run" {
+      let command = try? CommandHelp.root[arguments.first]
+      let own = command?.shown.flatMap(\.longNames) ?? []
+      options.removeAll { !own.contains("--\($0)") }
     }
     if options.isEmpty { return error.description }
     return "\(error.description) (\(options.map { "--\($0)" }.joined(separator: ", ")))"

@@ -95,10 +95,13 @@ struct RunCommand: ParsableCommand {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }
   }
 
+  /// `complete` adds to the run what no option says.
   func execute(
-    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
+    _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals,
+    complete: (inout Run) -> Void = { _ in }
   ) throws {
-    let run = try makeRun(kinds)
+    var run = try makeRun(kinds)
+    complete(&run)
     do {
       try execute(run, kinds, invocation, &signals)
     } catch let error as RunError {
@@ -135,7 +138,7 @@ extension RunError {
       }
       return SinkKind.path(part.kind, steps.dropFirst(2).first)
     }
-    return RunError(code, description, paths, device: device)
+    return device.map { RunError($0, description, paths) } ?? RunError(code, description, paths)
   }
 }
 

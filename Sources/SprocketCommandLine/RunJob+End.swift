@@ -58,19 +58,22 @@ extension PreparedRun {
   }
 
   private func missingPictures(of part: Part, _ summary: RunSummary) -> RunError? {
+    let stills = part[StillSettings.self]
     let path: OutputName? =
       if let movie = part[MovieSettings.self], !movie.isAsked {
         movie.path
-      } else if let stills = part[StillSettings.self], !stills.isOnDemand { stills.path } else {
-        nil
-      }
+      } else if let stills, !stills.isOnDemand { stills.path } else { nil }
     guard let path, let entry = summary.ledger.entries.first(where: { $0.sink == part.id }),
       entry.counts[.delivered] == 0
     else { return nil }
     let fates = Fate.allCases.filter { entry.counts[$0] > 0 }
       .map { "\(entry.counts[$0]) \($0.name)" }
     let why = fates.isEmpty ? "none was produced" : fates.joined(separator: ", ")
-    return RunError(.failed, "no frame reached \(path.path), which was not written: \(why)")
+    let when = stills?.when ?? ""
+    let condition =
+      when.isEmpty || entry.counts[.unselected] == 0 ? "" : "; for none of these held \(when)"
+    return RunError(
+      .failed, "no frame reached \(path.path), which was not written: \(why)\(condition)")
   }
 
   /// An error if a bracket came out, and not all of its stills were written.

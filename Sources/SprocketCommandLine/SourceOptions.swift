@@ -4,9 +4,9 @@ internal import Sprocket
 /// Where the frames of `sprocket run` come from.
 struct SourceOptions: ParsableArguments {
   @Option(
-    "Where frames come from: if nothing is said, the first camera, or the built-in scene where there is "
-      + "none. `\(programName) stages` lists every source. May be given several times, as LABEL=SOURCE: a "
-      + "label names each in options and in `{source}`, which stands for it in names of files.",
+    "Where frames come from: if nothing is said, the first camera. `\(programName) stages` lists every "
+      + "source. May be given several times, as LABEL=SOURCE: a label names each in options and in "
+      + "`{source}`, which stands for it in names of files.",
     takes: "camera[:NAME] | file:PATH | replay:PATH | pipe:FD | scene | none")
   var source: [String] = []
 

@@ -104,6 +104,9 @@ private func execute(
     case let run as RunCommand:
       try refuseRepetitions()
       try run.execute(kinds(), invocation, &signals)
+    case let photo as PhotoCommand:
+      try refuseRepetitions()
+      try photo.execute(kinds(), invocation, &signals)
     case let check as CheckCommand: try check.execute(kinds())
     case let schema as SchemaCommand: try schema.execute(kinds())
     case let bench as BenchCommand:
@@ -236,7 +239,7 @@ struct SprocketCommand: ParsableCommand {
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
-        RunCommand.self, AskCommand.self, TopCommand.self, ExportCommand.self,
+        RunCommand.self, PhotoCommand.self, AskCommand.self, TopCommand.self, ExportCommand.self,
         InspectCommand.self, RecoverCommand.self, BenchCommand.self, DevicesCommand.self,
         StagesCommand.self, CheckCommand.self, SchemaCommand.self, CompletionsCommand.self,
       ])

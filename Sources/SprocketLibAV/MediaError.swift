@@ -53,6 +53,13 @@ public struct MediaError: Error, Equatable, Sendable {
   }
 
   public let code: Code
+  /// Whether this machine is at fault, and not the file.
+  public var isOfMachine: Bool {
+    switch code {
+    case .outOfMemory, .library: true
+    default: false
+    }
+  }
   /// The C function that failed.
   public let operation: String
   /// What it returned: a negative errno, or one of libavutil's own numbers; 0 if it did not fail.

@@ -2,7 +2,7 @@ public import Sprocket
 
 /// One source and what becomes of its frames: a value that says what a run is to be, and makes nothing yet.
 public struct Pipeline: Sendable, Equatable {
-  /// `nil`: the first camera, or the scene where there is none.
+  /// `nil`: the first camera.
   public var source: Part?
   /// What kind of frames is wanted of the source.
   public var format = SourceFormat()

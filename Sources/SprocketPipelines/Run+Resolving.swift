@@ -44,10 +44,8 @@ extension Run {
 }
 
 extension Pipeline {
-  /// The first camera, or the scene where there is none.
-  public static var usualSource: Part {
-    CameraSource.hasCamera ? Part(CameraSource.kind) : Part(SceneSource.kind)
-  }
+  /// The source of a run that names none: the first camera. A machine without one refuses the run.
+  public static let usualSource = Part(CameraSource.kind)
 
   /// The settings of the movie that is recorded while a condition holds.
   var conditionalMovie: MovieSettings? { askedMovie.flatMap { $0.when.isEmpty ? nil : $0 } }

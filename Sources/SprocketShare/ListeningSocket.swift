@@ -86,7 +86,10 @@ package final class ListeningSocket: Sendable {
 
   private static func failure(_ path: String, _ code: Int32, _ owner: String) -> RunError {
     let reason = RunError.text(code)
-    return RunError(.failed, "\(owner): cannot make \(path): \(reason); choose another name")
+    // The name is wrong, as a file's would be.
+    let isUsage = [ENOENT, ENOTDIR, EACCES, EPERM, EROFS].contains(code)
+    return RunError(
+      isUsage ? .usage : .failed, "\(owner): cannot make \(path): \(reason); choose another name")
   }
 }
 

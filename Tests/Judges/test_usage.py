@@ -555,14 +555,19 @@ def test_a_second_signal_ends_it_at_once():
 
 
 @pytest.mark.skipif(bool(glob.glob("/dev/video*")), reason="this machine has a camera")
-def test_without_a_camera_that_is_said():
+def test_without_a_camera_that_is_said(tmp_path):
     said = sprocket("devices")
     assert said.stdout.startswith(b"there is no camera") and said.errors == ""
     found = json.loads(sprocket("devices", "--json").stdout)
     assert not [device for device in found if device["kind"] == "camera"]
-    for name in ("camera", "camera:webcam"):
-        refused = sprocket("run", "--source", name, check=False)
-        assert refused.returncode == 2
+    for source in ([], ["--source", "camera"], ["--source", "camera:webcam"]):
+        movie = tmp_path / "take.mov"
+        refused = sprocket("run", *source, "--movie", movie, "--frames", 3, "--quiet", check=False)
+        assert refused.returncode == 1 and not movie.exists()
+        assert "there is no camera" in one_sentence(refused.errors)
+    for command in (["run"], ["run", "--share", "s"], ["run", "--pipe", "y4m"], ["run", "--null"]):
+        refused = sprocket(*command, "--frames", 3, check=False)
+        assert refused.returncode == 1 and not refused.stdout
         assert "there is no camera" in one_sentence(refused.errors)
 
 

@@ -265,13 +265,9 @@ import Testing
       node(0, "a", problem: V4L2Error(code, operation: "open", path: "/dev/video0"))
     }
     let none: [V4L2Error.Code] = [.notFound, .notACamera, .needsPipeline]
-    expectTrue(none.allSatisfy { !barred($0).mayBeCamera && !barred($0).isWorthTaking })
+    expectTrue(none.allSatisfy { !barred($0).mayBeCamera })
     expectTrue(barred(.notPermitted).mayBeCamera)
-    expectTrue(barred(.notPermitted).isWorthTaking)
     expectTrue(barred(.gone).mayBeCamera)
-    expectFalse(barred(.gone).isWorthTaking)
-    expectTrue(node(0, "a").isWorthTaking)
-    expectFalse(node(0, "a", isIdle: true).isWorthTaking)
   }
 
   @Test func theFirstCameraIsOneThatGivesSomething() throws {

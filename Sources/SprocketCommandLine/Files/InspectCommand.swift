@@ -95,7 +95,7 @@ struct InspectCommand: ParsableCommand {
 
   private func inspect(_ signals: inout StopSignals) throws -> [FileEntry] {
     let files = try paths
-    var failure: RunError?
+    var failures: [RunError] = []
     var entries: [FileEntry] = []
     for file in files {
       do throws(RunError) {
@@ -108,11 +108,13 @@ struct InspectCommand: ParsableCommand {
       } catch {
         if error.code == .interrupted || files.count == 1 { throw error }
         tellError(error.told)
-        failure = failure ?? error
+        failures.append(error)
       }
     }
     if json { try Console.output.say(encoding: entries) }
-    if failure != nil { throw ExitCode(1) }
+    // If all files are refused, the command is wrong.
+    let isWrong = failures.count == files.count && failures.allSatisfy { $0.code == .usage }
+    if !failures.isEmpty { throw ExitCode(isWrong ? 2 : 1) }
     return entries
   }
 

@@ -3,7 +3,8 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
     /// The request is wrong: a missing file, a format that is not offered, a path that cannot be written.
     case usage
-    /// It worked and then did not: a full disk, a camera that was unplugged.
+    /// The request is right, and this machine cannot do it: a full disk, a device that is not there, is in
+    /// use, or was unplugged.
     case failed
     /// Of a source: `interrupt` was called, and nothing is wrong.
     case interrupted
@@ -26,12 +27,15 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
   }
 
   /// `settings` are those of the error that this one tells of.
-  public init(
-    _ code: Code, _ description: String, _ settings: [SettingPath], device: DeviceRefusal? = nil
-  ) {
+  public init(_ code: Code, _ description: String, _ settings: [SettingPath]) {
     (self.code, self.description, self.settings) = (code, description, settings)
-    self.device = device
-    refused = nil
+    (device, refused) = (nil, nil)
+  }
+
+  /// A device cannot be opened.
+  public init(_ device: DeviceRefusal, _ description: String, _ settings: [SettingPath]) {
+    (code, self.description, self.settings) = (.failed, description, settings)
+    (self.device, refused) = (device, nil)
   }
 
   /// What `body` throws.

@@ -39,6 +39,9 @@ public protocol Sink: AnyObject {
   /// finished, also this one. If `seal` throws, all frames of this sink become `failed` in the run's
   /// summary; the account that other sinks have stored by then does not show it.
   func seal(_ ledger: Ledger) throws(RunError)
+  /// Whether the sink has all that it was asked for. Read after each `write`; from then on it no longer keeps
+  /// the run going. It still gets frames, and gives them up (`replacedCount`). By default never.
+  var isComplete: Bool { get }
   /// Sentences for the user about what was written, such as a renamed file; read after `finish`.
   var notes: [String] { get }
   /// What the sink counted beside frames, for the summary and for who asks about the run: each with the name
@@ -66,6 +69,7 @@ extension Sink {
   public func idle() throws(RunError) {}
   public func finish() throws(RunError) {}
   public func seal(_ ledger: Ledger) throws(RunError) {}
+  public var isComplete: Bool { false }
   public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }
   public var lasts: Bool { true }

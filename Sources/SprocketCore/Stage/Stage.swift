@@ -71,9 +71,14 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
 public struct StageError: Error, Sendable, CustomStringConvertible {
   public let description: String
   public let settings: [SettingPath]
+  /// Whether the machine lacks something, such as a library: other settings do not help.
+  public let isOfMachine: Bool
 
-  public init(_ description: String, change settings: SettingPath...) {
+  public init(
+    _ description: String, isOfMachine: Bool = false, change settings: SettingPath...
+  ) {
     self.description = description
+    self.isOfMachine = isOfMachine
     self.settings = settings
   }
 }

@@ -72,7 +72,8 @@ final class ChainStage {
         do throws(StageError) {
           next = try instance.stage.configure(&setup)
         } catch {
-          throw RunError(.usage, "\(name) \(error)", error.settings)
+          throw RunError(
+            error.isOfMachine ? .failed : .usage, "\(name) \(error)", error.settings)
         }
         declared = Declaration(
           parts: setup.parts, writing: setup.writing, history: setup.history,

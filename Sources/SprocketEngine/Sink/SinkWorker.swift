@@ -146,6 +146,7 @@ final class SinkWorker: @unchecked Sendable {
       state.recordings?.noteWritten(record)
       state.delivered.add()
       state.countReplaced()
+      if state.sink.isComplete { state.leave(epoch.shared, endsRun: true) }
       let written = monotonicNow()
       state.gauge.add(work: written - began, wait: began - record.sealed)
       // A file may say anything of when a frame was captured.

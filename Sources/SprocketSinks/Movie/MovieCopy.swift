@@ -91,7 +91,7 @@ public enum MovieCopy {
     guard copy.contents.tracks.contains(where: { $0.packets > 0 }) else {
       output.abandonEmpty()
       throw RunError(
-        .failed,
+        .usage,
         copy.contents.failure.map { "\($0)" }
           ?? (copy.contents.hasTimes
             ? "\(path) has nothing that can be copied there; look at it with inspect"
@@ -119,7 +119,8 @@ public enum MovieCopy {
     do throws(MediaError) {
       return try MediaCopy(path, isInterrupted: isInterrupted)
     } catch {
-      throw RunError(error.code == .interrupted ? .interrupted : .failed, "\(error)")
+      let code: RunError.Code = error.isOfMachine ? .failed : .usage
+      throw RunError(error.code == .interrupted ? .interrupted : code, "\(error)")
     }
   }
 }

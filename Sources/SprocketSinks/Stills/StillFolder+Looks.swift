@@ -41,6 +41,11 @@ extension StillFolder {
     return isFile ? "a file" : "a device, a pipe or in no folder"
   }
 
+  /// Whether there is a file of the name that is set. The corresponding C function is `faccessat`.
+  var isThere: Bool {
+    unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
   /// Whether no still may have the name that is set.
   var isTaken: Bool { isOwn || !overwrite && isThere }
 
@@ -57,9 +62,9 @@ extension StillFolder {
       || FileCalls.hasChanged(descriptor, partialName, since: began)
   }
 
-  var refusal: RunError {
+  func refusal(_ code: RunError.Code = .failed) -> RunError {
     RunError(
-      .failed,
+      code,
       "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
         + "let files be overwritten", change: .overwrite)
   }

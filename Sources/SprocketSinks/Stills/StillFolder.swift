@@ -88,6 +88,10 @@ final class StillFolder {
     if unsafe faccessat(descriptor, ".", W_OK, 0) < 0 {
       throw .opening(path, purpose: "stills", errno)
     }
+    if naming.isFixed {
+      setNames(StillMark(FrameRecord()))
+      if !overwrite, isThere { throw refusal(.usage) }
+    }
   }
 
   deinit {
@@ -126,7 +130,7 @@ final class StillFolder {
       mark.copy += 1
       setNames(mark)
     }
-    if naming.isPattern, isTaken { throw fail(refusal) }
+    if naming.isPattern, isTaken { throw fail(refusal()) }
     let file = openPartial(mark.number)
     guard file >= 0 else {
       throw fail(
@@ -151,11 +155,6 @@ final class StillFolder {
     // A still by itself does not wait.
     if waiting.count == 1, isSparse(time) { try nameAll() }
     lastTime = time
-  }
-
-  /// Whether there is a file of the name that is set. The corresponding C function is `faccessat`.
-  var isThere: Bool {
-    unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
   }
 
   private static func write(_ bytes: Span<UInt8>, to file: Int32) -> Int32 {

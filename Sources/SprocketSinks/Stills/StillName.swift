@@ -59,22 +59,14 @@ struct StillName: Sendable {
     }
     let point = name.lastIndex(of: ".") ?? name.endIndex
     parts = try Self.parts(of: name[..<point])
-    guard
-      isSingle
-        || parts.contains(where: {
-          switch $0 {
-          case .number, .time, .bracket: true
-          case .text, .source: false
-          }
-        })
-    else {
+    (folder, self.format, isPattern) = (folders.path, format, true)
+    ending = Array(OutputName(String(name[point...])).path.utf8)
+    guard isSingle || !isFixed else {
       throw RunError(
         .usage,
         "stills cannot all be named \(name): add {n}, the frame's number, {time}, or {bracket}, such as "
           + "still-{n}\(name[point...])")
     }
-    (folder, self.format, isPattern) = (folders.path, format, true)
-    ending = Array(OutputName(String(name[point...])).path.utf8)
   }
 
   private static func parts(of name: Substring) throws(RunError) -> [Part] {
@@ -117,6 +109,16 @@ struct StillName: Sendable {
 
   /// Whether names have the time of the frame, which may come again: a clock is set back, or an hour repeats.
   var hasTime: Bool { parts.contains { if case .time = $0 { true } else { false } } }
+
+  /// Whether there is one name for all frames.
+  var isFixed: Bool {
+    parts.allSatisfy {
+      switch $0 {
+      case .text, .source: true
+      case .number, .time, .bracket: false
+      }
+    }
+  }
 
   /// Bytes that the longest name takes.
   var mostBytes: Int {

@@ -13,6 +13,10 @@ public struct StillSettings: KindSettings {
   public var sharpest = Duration.zero
   /// Empty for none.
   public var when = ""
+  /// None before so much time after the first frame.
+  public var after = Duration.zero
+  /// Zero for any number.
+  public var count: UInt64 = 0
   public var quality = 90
   public var thumbnail = true
   /// For DNG; named as the settings of the stage `debayer`.
@@ -35,6 +39,10 @@ public struct StillSettings: KindSettings {
       Setting(
         "when", \.when,
         "of frames for which a condition on the stages' reports holds, such as motion.score > 0.2"),
+      Setting("after", \.after, "none before so much time after the first frame"),
+      Setting(
+        "count", \.count,
+        "at most so many; the run ends when no other output goes on; 0: any number"),
       Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
       Setting("thumbnail", \.thumbnail, "a small picture within a JPEG's EXIF"),
       Setting("red", \.red, range: 0.1...8, "white balance of a DNG: what red is multiplied by"),
@@ -58,6 +66,13 @@ extension StillSettings {
           "stills: the sharpest are not taken together with every, nor on demand; leave one out",
           change: path("sharpest")))
     }
+    let chosen = ["after": after > .zero, "count": count > 0, "when": !when.isEmpty]
+    for (name, isGiven) in chosen.sorted(by: { $0.key < $1.key }) where isGiven && isOnDemand {
+      errors.append(
+        RunError(
+          .usage, "stills: those on demand are taken without \(name); leave one out",
+          change: path(name)))
+    }
     return errors
   }
 }
@@ -76,7 +91,8 @@ extension StillSink {
       overwrite: request.overwrite,
       isOnDemand: settings.isOnDemand, hasThumbnail: settings.thumbnail,
       mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black),
-      isSingle: request.frameLimit == 1 && !settings.isOnDemand, when: when)
+      isSingle: request.frameLimit == 1 && !settings.isOnDemand, when: when, after: settings.after,
+      count: settings.count)
     return request.naming(sink)
   }
 }

@@ -1,6 +1,7 @@
 public import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
+internal import Synchronization
 
 /// `--stills`: a file per frame, or one per so much time: the first frame, or the sharpest.
 ///
@@ -27,13 +28,19 @@ public final class StillSink: Recorder, RenamedSink {
   private let quality: Int
   private let overwrite: Bool
   public let isOnDemand: Bool
-  private var selector: (any FrameSelector)?
+  private var selector: StillSelector?
+  /// `nil` if every frame is wanted.
+  private let course: StillCourse?
+  /// At most so many stills; 0 for any number.
+  private let count: UInt64
+  /// Stills that were written, and frames that came when there were enough.
+  private var (made, surplus): (UInt64, UInt64) = (0, 0)
   /// `nil` unless frames are chosen by a condition.
   private let condition: String?
   /// `nil` unless the sharpest frame of each period is wanted.
   private let sharpest: SharpestSelector?
   private var kept = KeptStill()
-  public private(set) var replacedCount: UInt64 = 0
+  private var lessSharp: UInt64 = 0
   private let hasThumbnail: Bool
   private let mosaic: MosaicLevels
   private var content: StillContent?
@@ -49,18 +56,20 @@ public final class StillSink: Recorder, RenamedSink {
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one, every
   /// frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs the
-  /// stage `focus` in the chain; with `when` the frames for which a condition on the stages' reports holds
-  /// (see `TriggerSink`). `quality` is 1 to 100, for frames that are encoded. `mosaic` is for DNG.
+  /// stage `focus` in the chain. With `when` only frames count for which a condition on the stages' reports
+  /// holds (see `TriggerSink`), and with `after` only those so long after the first. The sink is complete when
+  /// it has `count` stills; 0: never. `quality` is 1 to 100, for frames that are encoded. `mosaic` is for DNG.
   /// `isSingle`: there will be one frame, so that a name without a place for its number will do.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
     quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false, hasThumbnail: Bool = true,
-    mosaic: MosaicLevels = MosaicLevels(), isSingle: Bool = false, when condition: String? = nil
+    mosaic: MosaicLevels = MosaicLevels(), isSingle: Bool = false, when condition: String? = nil,
+    after: Duration = .zero, count: UInt64 = 0
   ) {
     contract(
       period == nil || interval == nil && !isOnDemand,
       "takes the sharpest frames, and every so many or on demand; ask for one of them")
-    self.condition = condition
+    (self.condition, self.count) = (condition, count)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
@@ -68,9 +77,11 @@ public final class StillSink: Recorder, RenamedSink {
     self.isOnDemand = isOnDemand
     self.hasThumbnail = hasThumbnail
     self.mosaic = mosaic
-    self.isSingle = isSingle
+    self.isSingle = isSingle || count == 1 && !isOnDemand
     sharpest = period.map { SharpestSelector($0) }
-    selector = sharpest ?? interval.map { IntervalSelector($0) }
+    let chosen: (any FrameSelector)? = sharpest ?? interval.map { IntervalSelector($0) }
+    let choosesAll = chosen == nil && condition == nil && after == .zero && count == 0
+    course = choosesAll ? nil : StillCourse(after: after, chosen)
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
@@ -80,16 +91,10 @@ public final class StillSink: Recorder, RenamedSink {
         "the sharpest stills are chosen by the report of the stage focus, which is not in the chain; add "
           + "it", change: .stage)
     }
-    if let condition {
-      guard selector == nil || selector is ConditionSelector, !isOnDemand else {
-        throw RunError(
-          .usage,
-          "stills: those of a condition are not taken together with every or sharpest, nor on demand; leave "
-            + "one out", change: .sink)
-      }
-      let parsed = try ReportCondition(parsing: condition)
-      selector = ConditionSelector(try parsed.resolved(setup.reports))
+    let resolved = try condition.map { (text) throws(RunError) in
+      try ReportCondition(parsing: text).resolved(setup.reports)
     }
+    selector = course.map { StillSelector($0, resolved) }
     setup.backlog = setup.diskBacklog(of: setup.format)
     let naming = try StillName(path: path, isSingle: isSingle).of(setup.source.name)
     hasStep = naming.hasStep
@@ -113,11 +118,19 @@ public final class StillSink: Recorder, RenamedSink {
 
   public func makeSelector() -> (any FrameSelector)? { selector }
 
+  public var isComplete: Bool { count > 0 && made >= count }
+
+  public var replacedCount: UInt64 { lessSharp + surplus }
+
   public func makePacker() throws(RunError) -> (any Packer)? {
     try content?.makePacker(quality: quality, hasThumbnail: hasThumbnail)
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    if isComplete {
+      surplus += 1
+      return
+    }
     let bracket = hasStep ? frame.view.report(BracketReport.self) : nil
     var mark = StillMark(frame.record, step: bracket?.step ?? 0)
     try content?.withPieces(of: frame, &completer) { first, second, third throws(RunError) in
@@ -131,6 +144,7 @@ public final class StillSink: Recorder, RenamedSink {
   ) throws(RunError) {
     if let sharpest { return try keep(first, second, third, record, sharpest.starts) }
     try folder?.write(first, second, third, &mark)
+    noteMade()
     if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: mark) }
     batch?.byteCount += UInt64(first.count + second.count + third.count)
   }
@@ -142,8 +156,12 @@ public final class StillSink: Recorder, RenamedSink {
   ) throws(RunError) {
     if starts.take(upTo: record.number) {
       try writeKept()
+      if isComplete {
+        surplus += 1
+        return
+      }
     } else if kept.record != nil {
-      replacedCount += 1
+      lessSharp += 1
     }
     kept.store(first, second, third, record)
   }
@@ -153,6 +171,12 @@ public final class StillSink: Recorder, RenamedSink {
     let bytes = kept.bytes
     var mark = StillMark(record)
     try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), &mark)
+    noteMade()
+  }
+
+  private func noteMade() {
+    made += 1
+    if isComplete { course?.isOver.store(true, ordering: .relaxed) }
   }
 
   /// Of the whole run. On demand the engine asks each recording instead.

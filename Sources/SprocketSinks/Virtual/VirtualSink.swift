@@ -162,13 +162,13 @@ public final class VirtualSink: Sink, RenamedSink {
     _ format: FrameFormat, _ candidates: [PixelFormat], isFirst: Bool
   ) throws(RunError) {
     let code: RunError.Code = isFirst ? .usage : .failed
-    var device = try asking(code) { () throws(V4L2Error) in try V4L2Device(output: path) }
+    var device = try asking { () throws(V4L2Error) in try V4L2Device(output: path) }
     guard !isFirst || !device.isOpenTwice else {
       throw RunError(
         .usage, "virtual: \(path) is the camera of this run; write to another device",
         change: .virtual, .source)
     }
-    let (made, found) = try asking(code) { () throws(V4L2Error) in
+    let (made, found) = try asking { () throws(V4L2Error) in
       try Self.set(&device, format, candidates)
     }
     guard let made, let found else {
@@ -229,12 +229,19 @@ public final class VirtualSink: Sink, RenamedSink {
 
   /// Makes of a device's error one of the run.
   private func asking<Result: ~Copyable>(
-    _ code: RunError.Code = .failed, _ body: () throws(V4L2Error) -> Result
+    _ body: () throws(V4L2Error) -> Result
   ) throws(RunError) -> Result {
     do throws(V4L2Error) {
       return try body()
     } catch {
-      throw RunError(code, "virtual: \(error.description)", change: .virtual)
+      let sentence = "virtual: \(error.description)"
+      switch error.code {
+      case .notFound: throw RunError(.notFound, sentence, [.virtual])
+      case .notPermitted: throw RunError(.notPermitted, sentence, [.virtual])
+      case .busy: throw RunError(.inUse, sentence, [.virtual])
+      case .notACamera, .needsPipeline: throw RunError(.usage, sentence, change: .virtual)
+      default: throw RunError(.failed, sentence, change: .virtual)
+      }
     }
   }
 }

@@ -30,15 +30,6 @@ struct CameraNode: Sendable {
     }
   }
 
-  /// It gives something, or only the user's rights or another program bar that.
-  var isWorthTaking: Bool {
-    switch problem?.code {
-    case nil: !isIdle
-    case .notPermitted, .busy: true
-    default: false
-    }
-  }
-
   private static func isIdle(_ path: String) -> Bool {
     do throws(V4L2Error) {
       return try V4L2Device(path: path).formats().isEmpty
@@ -70,8 +61,8 @@ struct CameraNode: Sendable {
   static func find(_ name: String, among nodes: [CameraNode]) throws(RunError) -> CameraNode {
     guard !nodes.isEmpty else {
       throw RunError(
-        .usage, "there is no camera; plug one in, or take the source scene or file:PATH",
-        [.source], device: .notFound)
+        .notFound, "there is no camera; plug one in, or take the source scene or file:PATH",
+        [.source])
     }
     if name.isEmpty { return nodes.first { $0.problem == nil && !$0.isIdle } ?? nodes[0] }
     let list = nodes.map(\.title).joined(separator: ", ")
@@ -80,8 +71,7 @@ struct CameraNode: Sendable {
     let exact = same.isEmpty ? nodes.filter { $0.card == name } : same
     let near = exact.isEmpty ? nodes.filter { $0.card.lowercased().contains(lower) } : exact
     guard let found = near.first else {
-      throw RunError(
-        .usage, "there is no camera `\(name)`; there are: \(list)", [], device: .notFound)
+      throw RunError(.notFound, "there is no camera `\(name)`; there are: \(list)", [])
     }
     guard near.count == 1 else {
       throw RunError(
@@ -117,22 +107,16 @@ extension CameraNode {
 extension RunError {
   /// A device's error, as a sentence; busy devices with who has them.
   init(_ error: V4L2Error, name: String) {
-    let code: Code =
-      switch error.code {
-      case .notFound, .notPermitted, .notACamera, .needsPipeline: .usage
-      default: .failed
-      }
-    let holders = error.code == .busy ? V4L2Holder.all(of: error.path) : []
-    let list = holders.map(\.text).joined(separator: ", ")
-    let refusal: DeviceRefusal? =
-      switch error.code {
-      case .notFound: .notFound
-      case .notPermitted: .notPermitted
-      case .busy: .inUse
-      default: nil
-      }
-    self.init(
-      code, holders.isEmpty ? error.description : "\(name) is in use by \(list); close that",
-      [], device: refusal)
+    switch error.code {
+    case .notFound: self.init(.notFound, error.description, [])
+    case .notPermitted: self.init(.notPermitted, error.description, [])
+    case .busy:
+      let holders = V4L2Holder.all(of: error.path).map(\.text).joined(separator: ", ")
+      self.init(
+        .inUse,
+        holders.isEmpty ? error.description : "\(name) is in use by \(holders); close that", [])
+    case .notACamera, .needsPipeline: self.init(.usage, error.description)
+    default: self.init(.failed, error.description)
+    }
   }
 }

@@ -123,9 +123,6 @@ public final class CameraSource: Source {
     CameraSettings.self
   ) { (settings) throws(RunError) in CameraSource(name: settings.name, settings) }
 
-  /// Whether this machine has a camera that gives something, or that only its user's rights bar.
-  public static var hasCamera: Bool { CameraNode.all().contains(where: \.isWorthTaking) }
-
   /// The node's path, links followed; `nil` if there is no such camera.
   public var deviceIdentity: String? {
     do throws(RunError) { return try CameraNode.named(name).path } catch { return nil }

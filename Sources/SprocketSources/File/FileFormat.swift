@@ -110,13 +110,8 @@ extension FrameRate {
 extension RunError {
   /// Why a file cannot be opened.
   init(opening error: MediaError) {
-    let code: Code =
-      switch error.code {
-      case .interrupted: .interrupted
-      case .outOfMemory, .library: .failed
-      default: .usage
-      }
-    self.init(code, error.description)
+    let code: Code = error.isOfMachine ? .failed : .usage
+    self.init(error.code == .interrupted ? .interrupted : code, error.description)
   }
 }
 

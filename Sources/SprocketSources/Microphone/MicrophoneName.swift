@@ -21,8 +21,8 @@ struct MicrophoneName {
       if devices.isEmpty, let denied { throw denied }
       guard !devices.isEmpty || names.contains(where: { $0.name == "default" }) else {
         throw RunError(
-          .usage, "there is no microphone; plug one in, or record without sound",
-          change: .microphone)
+          .notFound, "there is no microphone; plug one in, or record without sound",
+          [.microphone])
       }
       return devices.first { !$0.isBusy }?.address ?? "default"
     }

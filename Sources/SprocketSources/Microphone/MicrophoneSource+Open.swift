@@ -130,10 +130,10 @@ extension RunError {
   init(_ error: ALSAError, title: String) {
     let named = ALSAError(error.code, operation: error.operation, errno: error.errno, name: title)
     switch error.code {
-    case .notFound: self.init(.usage, named.description, [.microphone], device: .notFound)
-    case .notPermitted: self.init(.usage, named.description, [.microphone], device: .notPermitted)
+    case .notFound: self.init(.notFound, named.description, [.microphone])
+    case .notPermitted: self.init(.notPermitted, named.description, [.microphone])
     case .refused: self.init(.usage, named.description, change: .microphone)
-    case .busy: self.init(.failed, named.description, [], device: .inUse)
+    case .busy: self.init(.inUse, named.description, [])
     default: self.init(.failed, named.description)
     }
   }
@@ -144,18 +144,17 @@ extension RunError {
     switch error.code {
     case .busy where !holders.isEmpty:
       let list = holders.map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
-      self.init(
-        .failed, "\(title) is in use by \(list); close that", [.microphone], device: .inUse)
+      self.init(.inUse, "\(title) is in use by \(list); close that", [.microphone])
     case .notFound, .refused:
       if let denied = known.denied {
-        self.init(denied.code, denied.description, denied.settings, device: denied.device)
+        self = denied
         return
       }
       let list = known.list
       let offer = list.isEmpty ? "plug one in, or record without sound" : "there are: \(list)"
       self.init(
-        .usage, "there is no microphone `\(asked.isEmpty ? title : asked)`; \(offer)",
-        [.microphone], device: .notFound)
+        .notFound, "there is no microphone `\(asked.isEmpty ? title : asked)`; \(offer)",
+        [.microphone])
     default: self.init(error, title: title)
     }
   }
