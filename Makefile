@@ -9,11 +9,11 @@
 #   make lab     test with the kernel's own camera drivers, in a small virtual machine
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
-#   make plot    draw a run's reports: make plot REPORTS=demo/reports.jsonl OUT=demo/reports.png
 #                FIELDS=meter.mean,focus draws these; PROGRAM, which wrote them, knows their units
 #   make docs    SprocketCapture's documentation with tutorials, as pages in .build/documentation
-#   make install put the program, which then needs no Swift, its manual page and completions under
+#   make install put the program, which then needs no Swift, its manual, completions and documents under
 #                PREFIX=/usr/local; `make uninstall` takes them away
+#   make deb     make dist/*.deb, a package of Debian with the same files
 #   make wheel   make dist/*.whl, which `pip install` installs: Python's package and the program
 #   make format  rewrite the Swift files in the project's format
 #   make clean   remove what the others made
@@ -28,8 +28,9 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libasound2-dev libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
   libswresample-dev libyaml-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
+DEB_PACKAGES := $(INSTALL_PACKAGES) dpkg-dev
 WHEEL_PACKAGES := $(INSTALL_PACKAGES) patchelf binutils
-TEST_PACKAGES := $(WHEEL_PACKAGES) faketime ffmpeg git python3-venv gstreamer1.0-tools \
+TEST_PACKAGES := $(WHEEL_PACKAGES) $(DEB_PACKAGES) debootstrap faketime ffmpeg git python3-venv gstreamer1.0-tools \
   gstreamer1.0-plugins-good man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium \
   qrencode zint zbar-tools libsdl2-dev libjpeg-turbo-progs
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
@@ -67,12 +68,15 @@ else
 SPROCKET = $(shell swift build $(RELEASE) --show-bin-path)/sprocket
 endif
 
+# What `sprocket plot` becomes: in this tree, a script that first installs what draws.
+PLOTTER = $(dir $(SPROCKET))sprocket-plot
+
 # Where Swift code lies that is ours.
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test test-all fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
-.PHONY: packages install-packages wheel-packages test-packages lab-packages bench-packages plot-packages
+.PHONY: run test test-all fuzz long lab bench soak docs install uninstall deb wheel format clean release copy
+.PHONY: packages install-packages deb-packages deb-clean wheel-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: example-packages
 .PHONY: judge-files judge-waiting all-packages venv lint unit plain threads threads-program
 .PHONY: addresses addresses-program readme flags
@@ -90,6 +94,10 @@ run: release
 
 release: packages
 	swift build $(RELEASE) --product sprocket
+	@printf '#!/bin/sh\n%s && exec %s %s/Tools/plot.py "$$@"\n' \
+	  'make --silent --directory "$(CURDIR)" .build/venv/plot >&2' \
+	  '"$(CURDIR)/.build/venv/bin/python"' '"$(CURDIR)"' >$(PLOTTER)
+	@chmod +x $(PLOTTER)
 
 # Programs of the judges and the lab: makes the mistakes that docs/traps.md lists; has a source and a sink of
 # its own; writes and reads files with sound; runs storms with sound; reads a microphone; runs a capture
@@ -338,18 +346,20 @@ bench: bench-packages release .build/venv/installed .build/venv/bench
 soak: test-packages release
 	Benchmarks/soak --sprocket $(SPROCKET) --minutes $(or $(MINUTES),10)
 
-plot: plot-packages .build/venv/plot
-	.build/venv/bin/python Tools/plot.py "$(REPORTS)" "$(OUT)" $(if $(FIELDS),--fields "$(FIELDS)") \
-	  $(addprefix --program ,$(or $(PROGRAM),$(wildcard $(SPROCKET))))
-
 # Made here and then copied, as root where PREFIX is root's. DESTDIR is put before PREFIX, for packages.
 # A launcher stands before the program, see Tools/launcher.c.
 PREFIX ?= /usr/local
 PROGRAM_FILE := libexec/sprocket/sprocket
+PLOTTER_FILE := libexec/sprocket/sprocket-plot
+# They keep their places to each other, so that their links hold.
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.*) \
+  $(wildcard $(foreach ending,md png svg,Plugins/*/*.$(ending) Examples/*/*.$(ending) Python/*.$(ending)))
+DOCUMENT_FOLDER := share/doc/sprocket
 MANUAL := share/man/man1/sprocket.1
 COMPLETIONS := share/bash-completion/completions/sprocket share/zsh/site-functions/_sprocket \
   share/fish/vendor_completions.d/sprocket.fish
-INSTALLED := bin/sprocket $(PROGRAM_FILE) $(MANUAL) $(COMPLETIONS)
+INSTALLED := bin/sprocket $(PROGRAM_FILE) $(PLOTTER_FILE) $(MANUAL) $(COMPLETIONS) \
+  $(DOCUMENTS:%=$(DOCUMENT_FOLDER)/%)
 STAGE := .build/install
 # The libraries that the launcher looks for.
 LISTED := Tools/libraries
@@ -367,8 +377,10 @@ full-prefix:
 
 install: full-prefix install-packages $(program)
 	rm -rf $(STAGE)
-	mkdir -p $(dir $(INSTALLED:%=$(STAGE)/%))
+	mkdir -p $(sort $(dir $(INSTALLED:%=$(STAGE)/%)))
 	install --strip $(SPROCKET) $(STAGE)/$(PROGRAM_FILE)
+	sed '1i #!/usr/bin/env python3' Tools/plot.py >$(STAGE)/$(PLOTTER_FILE)
+	cp --parents $(DOCUMENTS) $(STAGE)/$(DOCUMENT_FOLDER)
 	$(LISTED) $(SPROCKET) >$(STAGE)/libraries.h
 	clang -O2 -Wall -Wextra -Werror $(CPU:%=-march=%) -DPROGRAM='"$(PROGRAM_FILE)"' \
 	  -DLIBRARIES='"$(CURDIR)/$(STAGE)/libraries.h"' -o $(STAGE)/bin/sprocket Tools/launcher.c
@@ -382,7 +394,19 @@ install: full-prefix install-packages $(program)
 
 uninstall: full-prefix
 	asRoot=$$([ -w "$(TARGET)" ] || echo sudo); cd "$(TARGET)"; \
-	  $$asRoot rm -f $(INSTALLED); [ ! -d $(dir $(PROGRAM_FILE)) ] || $$asRoot rmdir $(dir $(PROGRAM_FILE))
+	  $$asRoot rm -f $(INSTALLED); \
+	  for folder in $(sort $(dir $(INSTALLED))); do [ ! -d $$folder ] \
+	    || case /$$folder in $(if $(filter /usr /usr/local,$(PREFIX)),*/sprocket/*,*)) $$asRoot \
+	      rmdir --parents --ignore-fail-on-non-empty $$folder;; esac; done
+
+# A package of Debian, in DIST. `make deb CPU=` makes one for every processor.
+DIST := dist
+deb: PREFIX = /usr
+deb: DESTDIR = $(CURDIR)/.build/deb
+deb: deb-clean deb-packages install
+	Tools/deb "$(DESTDIR)" "$(DIST)"
+deb-clean:
+	rm -rf .build/deb
 
 # Python's package, with all that `make install` installs, and the libraries: the launcher looks for none.
 wheel: PREFIX = $(CURDIR)/.build/wheel
@@ -430,6 +454,8 @@ packages:
 	$(call install,$(PACKAGES))
 install-packages:
 	$(call install,$(INSTALL_PACKAGES))
+deb-packages:
+	$(call install,$(DEB_PACKAGES))
 wheel-packages:
 	$(call install,$(WHEEL_PACKAGES))
 test-packages:

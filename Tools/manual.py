@@ -120,7 +120,7 @@ def described(argument):
 
 def command_section(command):
     lines = [f".Ss {command['commandName']}", *prose(command["abstract"])]
-    for line in command.get("discussion", "").splitlines():
+    for line in filter(None, command.get("discussion", "").splitlines()):
         # Lines that are indented are typed.
         lines += [".Dl " + escaped(line.strip())] if line.startswith(" ") else [".Pp", *prose(line)]
     groups = {}

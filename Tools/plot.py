@@ -1,8 +1,8 @@
 """Draws what a run's reports say, over time, on one page.
 
-    python Tools/plot.py REPORTS.jsonl OUT.png|OUT.svg [--fields FIELD,...] [--program PROGRAM]
+    sprocket plot REPORTS.jsonl OUT.png|OUT.svg [--fields FIELD,...]
 
-`make plot REPORTS=PATH OUT=PATH` installs what this needs and calls it. Without fields, what built-in stages
+The program calls this with its own path behind `--program`. Without fields, what built-in stages
 report has panels made for it, and each number of any other stage is drawn. Fields share an axis where they
 have the same unit, which `PROGRAM stages --json` tells.
 """
@@ -18,7 +18,10 @@ import pathlib
 import subprocess
 import sys
 
-import matplotlib
+try:
+    import matplotlib
+except ImportError:
+    sys.exit("plot: this Python has no matplotlib; install Debian's python3-matplotlib")
 
 matplotlib.use("Agg")  # Needs no screen.
 
@@ -297,7 +300,7 @@ def asked(names: str, kinds: dict[str, str], reports: pathlib.Path) -> list[str]
             raise Unusable(f"{name} has no value in any frame of {reports.name}; leave it out")
         chosen += [path for path in of_stage or [name] if path not in chosen]
     if not chosen:
-        raise Unusable("FIELDS names no field; give such as FIELDS=meter.mean,focus.score")
+        raise Unusable("--fields names no field; give such as --fields meter.mean,focus.score")
     return chosen
 
 
@@ -507,8 +510,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--program")
     given = parser.parse_args(arguments)
     if not given.reports or not given.out:
-        raise Unusable("say what to draw and where: make plot REPORTS=run.jsonl OUT=run.png "
-                       "[FIELDS=meter.mean,focus.score]")
+        raise Unusable("say what to draw and where: sprocket plot run.jsonl run.png "
+                       "[--fields meter.mean,focus.score]")
     reports, out = pathlib.Path(given.reports), pathlib.Path(given.out)
     if out.suffix.lower() not in (".png", ".svg"):
         raise Unusable(f"{out} has to end in .png or .svg")
@@ -520,11 +523,12 @@ def main(arguments: list[str]) -> None:
     draw(lines, reports.name, panels, out)
     drawn = {path for panel in panels for path in paths_of(panel)}
     others = [path for path, kind in kinds.items() if kind in ("number", "word") and path not in drawn]
-    print(f"{out} is drawn" + (f"; FIELDS can name others: {', '.join(others)}" if others else ""))
+    print(f"{out} is drawn" + (f"; --fields can name others: {', '.join(others)}" if others else ""))
 
 
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except Unusable as error:
-        sys.exit(f"plot: {error}")
+        print(f"plot: {error}", file=sys.stderr)
+        sys.exit(2)

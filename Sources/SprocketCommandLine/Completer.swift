@@ -60,9 +60,8 @@ struct Completer {
       return Answer(choices: topics?.map { ($0, "") } ?? [])
     case "stages": return Answer(choices: (stages + sources + sinks).map { ($0.name, $0.text) })
     default:
-      let shown = command.arguments?.first { $0.kind == "positional" }?.values ?? []
-      return Answer(
-        choices: shown.isEmpty ? options(command, behind: before) : shown.map { ($0, "") })
+      return positional(command, word, behind: before)
+        ?? Answer(choices: options(command, behind: before))
     }
   }
 
@@ -83,6 +82,13 @@ struct Completer {
     case "--sink": return named(sinks, typed)
     case "--microphone": return named(microphones, typed)
     case "--audio-stage": return named(audioStages, typed)
+    case "--codec": return codec(typed)
+    case "--record-when", "--fields": return fields(typed, behind: before)
+    case "--control":
+      let source = value(of: "--source", in: before).map { SourceLabel($0).source }
+      let named = before.last { !$0.hasPrefix("-") && $0 != "devices" && !$0.contains("=") }
+      let device = before.contains("devices") ? named.map { "camera:\($0)" } : nil
+      return controls(of: source ?? device ?? Pipeline.usualSource.kind, typed)
     case "--source-set":
       let source =
         value(of: "--source", in: before).map { SourceLabel($0).source }
@@ -108,19 +114,19 @@ struct Completer {
   // MARK: Names and settings
 
   /// A stage, source or sink, and what may follow its name and a colon.
-  fileprivate struct Item {
+  struct Item {
     let name, text: String
     var argument: String?
     var isArgumentOptional = false
     var settings: [SettingDescription] = []
   }
 
-  private var stages: [Item] {
+  var stages: [Item] {
     kinds.stages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
   }
 
   /// Sources take their settings from another option.
-  private var sources: [Item] {
+  var sources: [Item] {
     kinds.sources.map {
       Item(
         name: $0.name, text: $0.text, argument: $0.argument == nil ? nil : $0.shownArgument,
@@ -128,7 +134,7 @@ struct Completer {
     }
   }
 
-  private var sinks: [Item] { kinds.outputs.map(Item.init) }
+  var sinks: [Item] { kinds.outputs.map(Item.init) }
   private var microphones: [Item] { kinds.microphones.map(Item.init) }
 
   private var audioStages: [Item] {
@@ -136,7 +142,7 @@ struct Completer {
   }
 
   /// Completes `NAME`, `NAME:KEY=VALUE,...` or `NAME:ARGUMENT,KEY=VALUE,...`.
-  private func named(_ items: [Item], _ typed: String) -> Answer {
+  func named(_ items: [Item], _ typed: String) -> Answer {
     guard let colon = typed.firstIndex(of: ":") else {
       let fitting = items.filter { $0.name.hasPrefix(typed) }
       return Answer(

@@ -49,7 +49,7 @@ enum ForeignWords {
     run: threads => --workers 4
     run: loglevel => --quiet, or --verbose
     run: debug => --verbose
-    run: jpeg snapshot => --stills shots --every 1s; for one picture sprocket photo shot.jpg
+    run: jpeg snapshot => --stills shots --every 1s
     photo: timeout t skip delay s => --after 2s
     photo: output o => photo shot.jpg
     photo: wait settle => --within 20s

@@ -119,6 +119,7 @@ private func execute(
       try export.execute(kinds(), invocation, &signals)
     case let look as InspectCommand: try look.execute(kinds(), invocation, &signals)
     case let recover as RecoverCommand: try recover.execute(kinds(), invocation, &signals)
+    case let plot as PlotCommand: try plot.execute()
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(kinds())
     case let completions as CompletionsCommand: completions.execute()
@@ -240,8 +241,9 @@ struct SprocketCommand: ParsableCommand {
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
         RunCommand.self, PhotoCommand.self, AskCommand.self, TopCommand.self, ExportCommand.self,
-        InspectCommand.self, RecoverCommand.self, BenchCommand.self, DevicesCommand.self,
-        StagesCommand.self, CheckCommand.self, SchemaCommand.self, CompletionsCommand.self,
+        InspectCommand.self, RecoverCommand.self, BenchCommand.self, PlotCommand.self,
+        DevicesCommand.self, StagesCommand.self, CheckCommand.self, SchemaCommand.self,
+        CompletionsCommand.self,
       ])
   }
 }

@@ -46,6 +46,8 @@ public final class SceneSource: Source {
     try SceneSource(settings)
   }
 
+  public static let controlNames = SceneCamera.Control.allCases.map { "\($0)" }
+
   /// Throws for settings that are impossible together; draws nothing yet.
   public init(_ settings: SceneSettings) throws(RunError) {
     try settings.check(of: "the source scene")

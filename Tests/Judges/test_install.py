@@ -11,7 +11,8 @@ import pytest
 import shells
 from program import HIDE, LIMIT, ROOT, SPROCKET, apart, read_lines
 
-FILES = ["bin/sprocket", "libexec/sprocket/sprocket", "share/bash-completion/completions/sprocket",
+FILES = ["bin/sprocket", "libexec/sprocket/sprocket", "libexec/sprocket/sprocket-plot",
+         "share/bash-completion/completions/sprocket",
          "share/fish/vendor_completions.d/sprocket.fish", "share/man/man1/sprocket.1",
          "share/zsh/site-functions/_sprocket"]
 
@@ -51,11 +52,15 @@ def test_what_is_installed_is_taken_away_and_nothing_else(tmp_path):
     (tmp_path / "usr/bin").mkdir(parents=True)
     (tmp_path / "usr/bin/other").touch()
     make("install", "/usr", f"DESTDIR={tmp_path}")
-    assert files(tmp_path / "usr") == sorted([*FILES, "bin/other"])
-    assert files(tmp_path) == [f"usr/{file}" for file in files(tmp_path / "usr")]
+    found = files(tmp_path / "usr")
+    documents = [name for name in found if name.startswith("share/doc/sprocket/")]
+    assert [name for name in found if name not in documents] == sorted([*FILES, "bin/other"])
+    assert {"README.md", "LICENSE", "docs/stills.md", "Plugins/Codes/README.md"} <= {
+        name.removeprefix("share/doc/sprocket/") for name in documents}
+    assert files(tmp_path) == [f"usr/{file}" for file in found]
     make("uninstall", "/usr", f"DESTDIR={tmp_path}")
     assert files(tmp_path) == ["usr/bin/other"]
-    assert not (tmp_path / "usr/libexec/sprocket").exists()
+    assert not [*(tmp_path / "usr").glob("*/sprocket"), *(tmp_path / "usr").glob("*/*/sprocket")]
     make("uninstall", "/usr", f"DESTDIR={tmp_path}")
 
 
@@ -98,7 +103,7 @@ def test_its_name_signals_and_exit_codes_are_the_programs(prefix, tmp_path):
         assert process.wait(LIMIT) in (0, 1)
 
 
-THREE = ["run", "--frames", "3"]
+THREE = ["run", "--source", "scene", "--frames", "3"]
 
 
 def test_missing_libraries_are_named_with_their_packages(prefix, tmp_path):
@@ -163,6 +168,21 @@ TYPED = [
     ("sprocket stages lat", "sprocket stages latedrop ", []),
     ("sprocket help run rec", "sprocket help run recording ", []),
     ("sprocket export a.mov b.mov --rotate 9", "sprocket export a.mov b.mov --rotate 90 ", []),
+    ("sprocket inspect cl", "sprocket inspect clip\\ 1.mov ", []),
+    ("sprocket recover cl", "sprocket recover clip\\ 1.mov ", []),
+    ("sprocket export cl", "sprocket export clip\\ 1.mov ", []),
+    ("sprocket export a.mov cl", "sprocket export a.mov clip\\ 1.mov ", []),
+    ("sprocket plot cl", "sprocket plot clip\\ 1.mov ", []),
+    ("sprocket ask s ", "sprocket ask s ", ["record", "reconfigure", "recordings"]),
+    ("sprocket ask s set met", "sprocket ask s set meter", []),
+    ("sprocket ask s set meter:mo", "sprocket ask s set meter:mode=", []),
+    ("sprocket ask s reconfigure att", "sprocket ask s reconfigure attach=", []),
+    ("sprocket ask s reconfigure stage=rot", "sprocket ask s reconfigure stage=rotate", []),
+    ("sprocket run --codec hev", "sprocket run --codec hevc", []),
+    ("sprocket run --codec h264:pre", "sprocket run --codec h264:preset=", []),
+    ("sprocket run --source scene --control ga", "sprocket run --source scene --control gain=", []),
+    ("sprocket run --stage motion --record-when motion.sco",
+     "sprocket run --stage motion --record-when motion.score ", []),
     ("sprocket run --on-unplug ", "sprocket run --on-unplug ", ["wait", "stop"]),
     ("sprocket run --frames ", "sprocket run --frames ", []),
 ]
@@ -176,7 +196,7 @@ def home(prefix, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("shell, script", [(shells.bash, FILES[2]), (shells.zsh, FILES[5])],
+@pytest.mark.parametrize("shell, script", [(shells.bash, FILES[3]), (shells.zsh, FILES[6])],
                          ids=["bash", "zsh"])
 def test_a_shell_completes_names_settings_and_files(shell, script, prefix, home):
     found = shell(prefix / script, home, [typed for typed, _, _ in TYPED])
@@ -187,13 +207,13 @@ def test_a_shell_completes_names_settings_and_files(shell, script, prefix, home)
 
 def test_fish_completes_names_settings_and_files(prefix, home):
     for typed, becomes, offers in TYPED:
-        found = shells.fish(prefix / FILES[3], home, typed)
+        found = shells.fish(prefix / FILES[4], home, typed)
         last = typed.split(" ")[-1]
         assert set(offers) <= {word.removeprefix(last) for word in found}, typed
         if becomes != typed:
             word = becomes.replace("\\ ", "_").split()[-1].replace("_", " ")
             assert word in found, (typed, found)
-    assert shells.fish(prefix / FILES[3], home, "sprocket run --stage me")["meter"].startswith("how bright")
+    assert shells.fish(prefix / FILES[4], home, "sprocket run --stage me")["meter"].startswith("how bright")
 
 
 def test_a_program_of_ones_own_completes_its_own_names(home):

@@ -175,7 +175,7 @@ def test_each_number_and_word_of_ones_own_stage_is_drawn(tmp_path, program):
 def test_fields_can_be_chosen_and_the_others_are_told(tmp_path):
     reports = written(tmp_path, [own(number) for number in range(10)])
     result = plot(reports, tmp_path / "run.svg", "--fields", "own.count,latency_us")
-    assert result.stdout.startswith(f"{tmp_path}/run.svg is drawn; FIELDS can name others: own.x, own.y,")
+    assert result.stdout.startswith(f"{tmp_path}/run.svg is drawn; --fields can name others: own.x, own.y,")
     texts = words(reports, tmp_path, "--fields", "own.count,latency_us")
     assert "own.count" in texts and "latency_us" in texts and "Drops" in texts
     assert "own.x" not in texts and "Latency" not in texts
@@ -184,7 +184,7 @@ def test_fields_can_be_chosen_and_the_others_are_told(tmp_path):
 @pytest.mark.parametrize("fields, said", [
     ("own.cuont", "has no field `own.cuont`; did you mean `own.count`? there are: latency_us, own.x"),
     ("onw", "did you mean `own`?"), ("own.row", "is a row of numbers"), ("own.never", "has no value in any"),
-    (",", "FIELDS names no field")])
+    (",", "--fields names no field")])
 def test_fields_that_cannot_be_drawn_are_refused_in_a_sentence(fields, said, tmp_path):
     refused(plot(written(tmp_path, [own(number) for number in range(10)]), tmp_path / "run.png", "--fields",
                  fields), said)
@@ -272,10 +272,10 @@ def test_wrong_paths_are_refused_in_a_sentence(run, tmp_path):
     refused(plot(run, tmp_path / "run.pdf"), "end in .png or .svg")
     refused(plot(run, tmp_path / "none/run.png"), "cannot be written")
     refused(plot(tmp_path, tmp_path / "run.png"), "cannot be read")
-    refused(plot("", ""), "make plot REPORTS=")
+    refused(plot("", ""), "sprocket plot run.jsonl")
 
 
 def refused(result, said):
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert len(result.stderr.strip().splitlines()) == 1, result.stderr
     assert result.stderr.startswith("plot: ") and said in result.stderr

@@ -12,6 +12,8 @@ from program import read_summary
 from recordings import without_exif
 from test_movies import images, run, stream
 
+SCENE = ["run", "--source", "scene", "--size", "64x48"]
+
 
 @pytest.fixture(scope="module")
 def mjpeg(tmp_path_factory):
@@ -60,8 +62,8 @@ def test_the_first_frame_at_or_after_each_multiple(every, step, mjpeg, tmp_path)
 
 def test_a_multiple_whose_frame_is_missing_takes_the_next(tmp_path):
     reports, folder = tmp_path / "r.jsonl", tmp_path / "stills"
-    sprocket("run", "--size", "64x48", "--frames", 300, "--stills", folder, "--every", "200ms",
-             "--reports", reports, "--source-set", "drop=0.1", "--source-set", "corrupt=0.1", "--quiet")
+    sprocket(*SCENE, "--frames", 300, "--stills", folder, "--every", "200ms", "--reports", reports,
+             "--source-set", "drop=0.1", "--source-set", "corrupt=0.1", "--quiet")
     lines = read_lines(reports)
     intact = [(number, line["captured_ns"]) for number, line in enumerate(lines)
               if line["fate"] == "delivered"]
@@ -253,15 +255,15 @@ def test_a_run_without_a_still_keeps_those_of_the_earlier_run(tmp_path):
 
 
 def test_a_start_that_fails_leaves_no_folder(tmp_path):
-    result = sprocket("run", "--size", "64x48", "--stills", tmp_path / "stills", "--reports",
-                      "no/such/r.jsonl", check=False, cwd=tmp_path)
+    result = sprocket(*SCENE, "--stills", tmp_path / "stills", "--reports", "no/such/r.jsonl", check=False,
+                      cwd=tmp_path)
     assert result.returncode == 2 and os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name, says", [("file", "it is a file"), ("no/such", "make it")])
 def test_a_folder_that_cannot_be_is_one_sentence(name, says, tmp_path):
     (tmp_path / "file").write_text("")
-    result = sprocket("run", "--frames", 3, "--stills", name, check=False, cwd=tmp_path)
+    result = sprocket(*SCENE, "--frames", 3, "--stills", name, check=False, cwd=tmp_path)
     assert result.returncode == 2 and says in result.errors
     assert len(result.errors.splitlines()) == 1
 
@@ -276,7 +278,7 @@ def test_a_folder_that_cannot_be_is_one_sentence(name, says, tmp_path):
                                        ["--sink", "stills:s,sharpest=1s,every=1s"],
                                        ["--stills", "s", "--quality", "101"]], ids=" ".join)
 def test_options_that_make_no_sense_are_one_sentence(arguments, tmp_path):
-    result = sprocket("run", "--frames", 3, *arguments, check=False, cwd=tmp_path)
+    result = sprocket(*SCENE, "--frames", 3, *arguments, check=False, cwd=tmp_path)
     assert result.returncode == 2 and len(result.errors.splitlines()) == 1
     assert os.listdir(tmp_path) == []
 

@@ -66,7 +66,6 @@ WRONG = [
     (["run", "--auto-focus", "auto", "--auto-focus", "locked"], "--auto-focus is given twice"),
     (["run", "--wait", "sleep"], "sleep"),
     (["run", "--pipe", "rgbx"], "did you mean `rgb`?"),
-    (["run", "--virtual", "/dev/video4095"], "sudo modprobe v4l2loopback exclusive_caps=1"),
     (["run", "--virtual", "/dev/null"], "/dev/null is no virtual camera"),
     (["run", "--virtual", "/etc/passwd"], "/etc/passwd is no virtual camera"),
     (["run", "--virtual", "/dev/null", "--format", "RGGB"], "add the stage debayer"),
@@ -82,7 +81,7 @@ WRONG = [
     (["run", "--reports", "."], "director"),
     (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
     (["run", "--nope"], "--nope"),
-    (["fly"], "there is no command `fly`; there are: run, ask, top, export, inspect, recover, bench, "
+    (["fly"], "there is no command `fly`; there are: run, photo, ask, top, export, inspect, recover, bench, "
               "devices, stages, check, schema, completions"),
     (["list"], "there is no command `list`; write sprocket devices"),
     (["--movie", "a.mov"], "Unknown option '--movie'; write sprocket run --movie"),
@@ -130,6 +129,12 @@ def test_a_wrong_request_is_one_sentence_and_exit_2(arguments, says, tmp_path):
     assert result.returncode == 2, result.errors
     assert says in one_sentence(result.errors)
     assert result.stdout == b""
+
+
+def test_a_virtual_camera_that_is_not_there_is_told(tmp_path):
+    result = sprocket("run", *SCENE, "--virtual", "/dev/video4095", check=False, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "sudo modprobe v4l2loopback exclusive_caps=1" in one_sentence(result.errors)
 
 
 def test_a_letter_is_not_near_another(tmp_path):

@@ -58,7 +58,7 @@ extension Rules {
       ],
       "sockets, folders, and the terminal's settings"),
     Permission("Sources/SprocketCommandLine/Bench", ["BenchClip"], "lends frames in memory"),
-    Permission("Sources/SprocketCommandLine/Files", ["BatchExport"], "processes"),
+    Permission("Sources/SprocketCommandLine/Files", ["BatchExport", "PlotCommand"], "processes"),
     Permission(
       "Sources/SprocketCommandLine/Top", ["TopScreen"], "the terminal's size, the time of day"),
     Permission(

@@ -25,6 +25,11 @@ struct AskCommand: ParsableCommand {
   @Argument(help: "What it needs, as the requests above say.")
   var arguments: [String] = []
 
+  /// Keys of `reconfigure`.
+  static let changeKeys = [
+    "source", "source-set", "format", "size", "rate", "stage", "attach", "detach", "pipeline",
+  ]
+
   private var argument: String? { arguments.first }
 
   func execute(_ kinds: Kinds, _ signals: inout StopSignals) throws {
@@ -132,12 +137,10 @@ struct AskCommand: ParsableCommand {
         if let error = run.errors(kinds).first?.error { throw error }
         values["pipeline"] = Tree(run)
       case let key:
-        let known = [
-          "source", "source-set", "format", "size", "rate", "stage", "attach", "detach", "pipeline",
-        ]
         throw RunError(
-          .usage, "`reconfigure` has no `\(key)`; " + knownNames(known, near: String(key), "it has")
-        )
+          .usage,
+          "`reconfigure` has no `\(key)`; "
+            + knownNames(Self.changeKeys, near: String(key), "it has"))
       }
     }
     return values.sorted { $0.key < $1.key }.map { Tree.Entry($0.key, $0.value) }

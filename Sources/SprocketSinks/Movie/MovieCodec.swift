@@ -34,6 +34,11 @@ public struct MovieCodec: Sendable, Hashable {
 
   private init(named name: String) { self.name = name }
 
+  /// Names that are the same with each encoder of libavcodec.
+  public static let known = ["mjpeg", "h264", "hevc", "av1"]
+  /// Those of its settings, beside `codec`.
+  public static var settingNames: [String] { settings.map(\.name).filter { $0 != "codec" } }
+
   /// Whether pictures are stored as JPEG.
   public var isJPEG: Bool { name == "mjpeg" }
 
@@ -162,7 +167,7 @@ final class MovieEncoding {
     case "svtav1", "svt-av1", "aom", "rav1e": "av1"
     case "jpeg", "mjpg", "jpg": "mjpeg"
     case let name:
-      nearestName(to: name, among: ["h264", "hevc", "av1", "mjpeg"].filter { $0 != name })
+      nearestName(to: name, among: MovieCodec.known.filter { $0 != name })
     }
   }
 
