@@ -37,14 +37,15 @@ struct PlotCommand: ParsableCommand {
     let own = try Self.ownPath()
     let folder = own.lastIndex(of: "/").map { own[...$0] } ?? ""
     let words =
-      [Self.name, reports, out, "--program", program ?? own] + (fields.map { ["--fields", $0] } ?? [])
+      [Self.name, reports, out, "--program", program ?? own]
+      + (fields.map { ["--fields", $0] } ?? [])
     let texts = unsafe words.map { unsafe strdup($0) } + [nil]
     _ = unsafe execv(folder + Self.name, texts)
     let code = errno
     throw RunError(
       .failed,
-      "\(folder)\(Self.name) cannot be started (\(RunError.text(code))); `make release` or "
-        + "`make install` puts it there")
+      "\(folder)\(Self.name) cannot be started (\(RunError.text(code))); `make release` "
+        + "or `make install` puts it there")
   }
 
   private static func ownPath() throws(RunError) -> String {
