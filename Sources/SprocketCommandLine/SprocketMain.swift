@@ -12,6 +12,7 @@ internal import SprocketPipelines
 ///
 /// Does not return: it exits with 0 when the run is done, also when a signal ended it after it had
 /// begun; 1 when it failed, or was stopped before it began; 2 when it was asked for in a wrong way.
+/// `bench --fail-above` has two codes of its own (see `BenchVerdict`).
 /// Errors are one sentence on standard error.
 public func sprocketMain(
   stages: @escaping @autoclosure () -> [Plugin] = builtinStages,

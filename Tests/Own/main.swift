@@ -79,5 +79,6 @@ final class BrightSink: Sink {
 }
 
 sprocketMain(
+  stages: builtinStages + [Burn.plugin],
   sources: builtinSources + [RampSource.kind],
   sinks: builtinSinks + [BrightSink.kind, ExportSink.kind])

@@ -28,6 +28,9 @@ final class BenchClip: @unchecked Sendable {
 
   var count: Int { kept.count }
 
+  /// Frames until the pictures come again.
+  var period: UInt64 { UInt64(max(1, 2 * count - 2)) }
+
   /// Mean bytes of a frame.
   var meanBytes: Int { kept.reduce(0) { $0 + $1.count } / max(1, kept.count) }
 
@@ -47,9 +50,8 @@ final class BenchClip: @unchecked Sendable {
 
   /// Lends frame `number` of an endless stream.
   func lend(_ number: UInt64, to slot: inout CaptureSlot) {
-    let period = max(1, 2 * count - 2)
-    let place = Int(number % UInt64(period))
-    let frame = kept[place < count ? place : period - place]
+    let place = Int(number % period)
+    let frame = kept[place < count ? place : Int(period) - place]
     let image = unsafe ImageStorage(
       packedAt: frame.base, byteCount: frame.count, source.format)
     unsafe slot.lend(

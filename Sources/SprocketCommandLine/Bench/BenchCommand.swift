@@ -45,13 +45,18 @@ struct BenchCommand: ParsableCommand {
 
   @Option(
     "Frames of each case in each round; default as many as take 0.3 s.", takes: "n",
-    as: wholeNumber(1...1_000_000, example: 300))
+    as: wholeNumber(1...mostFrames, example: 300))
   var frames: UInt64?
 
   @Option(
     "Compares with an earlier result, and says what has changed by more than noise.", takes: "path",
     completion: .file())
   var against: String?
+
+  @Option(
+    "Exits with 3 if a step is slower by more than that than in the result of --against, and with 4 if that "
+      + "cannot be decided.", takes: "percent%", as: percentage)
+  var failAbove: Double?
 
   @Option("Writes the result as JSON. `-` is standard output.", takes: "path", completion: .file())
   var json: String?
@@ -65,6 +70,8 @@ struct BenchCommand: ParsableCommand {
   static let frameLimits = 20.0...1000.0
   /// Frames of the first round, which only estimates the speed. Larger: a better estimate, a later start.
   static let firstFrames: UInt64 = 20
+  /// Most frames of a round. Larger: catches fewer mistakes.
+  static let mostFrames: UInt64 = 1_000_000
   static let defaultFormats: [PixelFormat] = [.mjpeg, .yuyv, .nv12]
   static let defaultSizes = [
     FrameSize(640, 480), FrameSize(1280, 720),
@@ -72,6 +79,9 @@ struct BenchCommand: ParsableCommand {
 
   func validate() throws {
     if stage.isEmpty { throw ValidationError("name what to measure, such as --stage focus") }
+    if failAbove != nil, against == nil {
+      throw ValidationError("--fail-above compares with an earlier result; give --against PATH")
+    }
   }
 
   func execute(_ kinds: Kinds, _ signals: inout StopSignals) throws {
@@ -89,17 +99,21 @@ struct BenchCommand: ParsableCommand {
     }
     let loads = kernelText("/proc/loadavg")?.split(separator: " ").prefix(2) ?? []
     var cases = try makeCases(chain, kinds, &signals)
-    let isWhole = try measure(&cases, &signals)
+    let isWhole = try measure(&cases, earlier, &signals)
     let results = cases.compactMap { $0.result(countsAllocations: countsAllocations) }
     guard !results.isEmpty else {
       throw RunError(.failed, "stopped before the first round was over: nothing was measured")
     }
-    let result = BenchResult(
+    var result = BenchResult(
       machine: machine, source: source, loadAverage: loads.compactMap { Double($0) },
       cases: results)
+    if let earlier, let against {
+      result.comparison = BenchComparison(
+        of: result, with: earlier, path: against, limit: failAbove ?? BenchComparison.defaultLimit)
+    }
     let table = BenchTable(result)
     let lines =
-      table.lines + table.disturbances + (earlier.map { table.comparison(with: $0) } ?? [])
+      table.lines + table.disturbances + (result.comparison.map { table.lines($0) } ?? [])
     for line in lines { (json == "-" ? Console.errors : Console.output).say(line) }
     if !isWhole {
       let done = cases.map(\.rounds.count).min() ?? 0
@@ -109,6 +123,7 @@ struct BenchCommand: ParsableCommand {
       throw RunError(.failed, "the result cannot be put into JSON; please report this")
     }
     try file.take()?.write(text + "\n")
+    if failAbove != nil, let code = result.comparison?.verdict.exitCode { throw ExitCode(code) }
   }
 
   // MARK: Cases
@@ -184,14 +199,18 @@ struct BenchCommand: ParsableCommand {
   // MARK: Rounds
 
   /// Returns true if all rounds were measured.
-  private func measure(_ cases: inout [BenchCase], _ signals: inout StopSignals) throws -> Bool {
+  private func measure(
+    _ cases: inout [BenchCase], _ earlier: BenchResult?, _ signals: inout StopSignals
+  ) throws -> Bool {
     var seconds = 0.0
     for index in cases.indices {
       guard let first = try cases[index].measure(&signals) else { return false }
       if frames == nil {
         let wanted = first.framesPerSecond * Self.roundSeconds
         let bounded = min(max(wanted, Self.frameLimits.lowerBound), Self.frameLimits.upperBound)
-        cases[index].frames = UInt64(bounded)
+        // Results are compared best where their rounds show the same frames.
+        let before = earlier?.cases.first { $0.name == cases[index].name }
+        cases[index].frames = before.map { min($0.frames, Self.mostFrames) } ?? UInt64(bounded)
       }
       seconds += Double(cases[index].frames + BenchCase.warmUp) / first.framesPerSecond
     }
@@ -200,8 +219,7 @@ struct BenchCommand: ParsableCommand {
       "\(cases.count) \(cases.count == 1 ? "case" : "cases"), \(rounds) rounds: some \(total) s")
     for round in 0..<rounds {
       for index in cases.indices {
-        guard let found = try cases[index].measure(&signals) else { return false }
-        cases[index].rounds.append(found)
+        guard try cases[index].addRound(&signals) else { return false }
         if Console.errors.isTerminal {
           Console.errors.show(
             progress: ["round \(round + 1) of \(rounds), case \(index + 1) of \(cases.count)"])
@@ -210,6 +228,24 @@ struct BenchCommand: ParsableCommand {
     }
     return true
   }
+}
+
+extension BenchVerdict {
+  /// Exit code with `--fail-above`; `nil` is success. No other command and no other mistake has these.
+  fileprivate var exitCode: Int32? {
+    switch self {
+    case .slower: 3
+    case .undecided: 4
+    case .unchanged: nil
+    }
+  }
+}
+
+/// A share such as `5%`, as a fraction.
+@Sendable private func percentage(_ text: String) throws -> Double {
+  guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0.1...1000).contains(number)
+  else { throw ValidationError("give a percentage, 0.1% to 1000%, such as 5%") }
+  return number / 100
 }
 
 /// Holds the clip for the closure that fills it.

@@ -42,6 +42,10 @@ struct BenchDisturbance: Codable {
   /// Ticks per second in /proc/stat (USER_HZ), the same for every program.
   private static let ticksPerSecond = 100.0
 
+  init(others: Double, stolen: Double, switches: Int) {
+    (self.others, self.stolen, self.switches) = (others, stolen, switches)
+  }
+
   init(from first: BenchMoment, to last: BenchMoment) {
     let seconds = max(Double(last.time - first.time) / 1e9, 1e-9)
     let own = Double(last.own - first.own) / 1e9
@@ -70,6 +74,9 @@ struct BenchMachine: Codable, Equatable {
   /// Most bytes of the program's file that are read. Larger than any program.
   private static let mostBytes = 1 << 30
 
+  /// Whether this program is a release build.
+  static var isOptimized: Bool { !_isDebugAssertConfiguration() }
+
   init() {
     let line = kernelText("/proc/cpuinfo")?.split(separator: "\n").first {
       $0.hasPrefix("model name")
@@ -84,7 +91,7 @@ struct BenchMachine: Codable, Equatable {
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in file { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
     build = String(digest, radix: 16)
-    isOptimized = !_isDebugAssertConfiguration()
+    isOptimized = Self.isOptimized
   }
 
   /// The text that the compiler wrote into the section `.comment`.
@@ -96,10 +103,14 @@ struct BenchMachine: Codable, Equatable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  func isComparable(with earlier: BenchMachine) -> Bool {
+    processor == earlier.processor && cores == earlier.cores
+  }
+
   /// What differs from an earlier result's machine, one sentence each.
   func differences(from earlier: BenchMachine) -> [String] {
     var lines: [String] = []
-    if processor != earlier.processor || cores != earlier.cores {
+    if !isComparable(with: earlier) {
       lines.append(
         "another processor: \(cores) cores of \(processor), before \(earlier.cores) cores of "
           + earlier.processor)

@@ -9,6 +9,8 @@ struct BenchResult: Codable {
   /// Load averages over one and five minutes, at the start.
   let loadAverage: [Double]
   let cases: [Case]
+  /// What has changed against an earlier result, if one was given.
+  var comparison: BenchComparison?
 
   /// A chain over one format, size and number of workers.
   struct Case: Codable {
@@ -17,22 +19,32 @@ struct BenchResult: Codable {
     let width, height, workers: Int
     /// Measured frames in each round.
     let frames: UInt64
+    /// Frames until the clip's pictures come again.
+    let pictures: UInt64?
     let framesPerSecond: Rounds
     /// CPU time of all threads, per frame.
     let cpuMicroseconds: Rounds
+    /// Time of the yardstick per frame, before each round; `nil` in a debug build.
+    let yardstick: Rounds?
     /// `nil` if allocations cannot be counted.
     let allocationsPerFrame: Double?
     let steps: [Step]
     let disturbance: [BenchDisturbance]
 
     enum CodingKeys: String, CodingKey {
-      case chain, format, width, height, workers, frames, steps, disturbance
+      case chain, format, width, height, workers, frames, pictures, steps, disturbance
       case framesPerSecond = "frames_per_second"
       case cpuMicroseconds = "cpu_us"
+      case yardstick = "yardstick_us"
       case allocationsPerFrame = "allocations_per_frame"
     }
 
-    var name: String {
+    /// Tells the cases of a result apart.
+    var name: String { Self.name(chain, format, width, height, workers) }
+
+    static func name(
+      _ chain: [String], _ format: String, _ width: Int, _ height: Int, _ workers: Int
+    ) -> String {
       "\(chain.joined(separator: ", ")); \(format) \(width)x\(height), \(workers) "
         + (workers == 1 ? "worker" : "workers")
     }
@@ -45,6 +57,9 @@ struct BenchResult: Codable {
     let wallMicroseconds, cpuMicroseconds: Rounds
     /// The duration that 1 % of a round's frames do not exceed.
     let fastMicroseconds: Rounds
+    /// The duration that 10 % of a round's frames do not exceed, by which results are compared. Unlike the
+    /// fastest, it hardly depends on the number of frames. `nil` in results of older versions.
+    let lowMicroseconds: Rounds?
     let p50, p90, p99, p999: Double
     let bytesRead, bytesWritten: Int
 
@@ -53,6 +68,7 @@ struct BenchResult: Codable {
       case wallMicroseconds = "wall_us"
       case cpuMicroseconds = "cpu_us"
       case fastMicroseconds = "fast_us"
+      case lowMicroseconds = "low_us"
       case p50 = "p50_us"
       case p90 = "p90_us"
       case p99 = "p99_us"
@@ -63,7 +79,7 @@ struct BenchResult: Codable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case machine, source, cases
+    case machine, source, cases, comparison
     case loadAverage = "load_average"
   }
 
@@ -81,10 +97,12 @@ struct BenchResult: Codable {
     guard let result = try? JSONDecoder().decode(BenchResult.self, from: Data(bytes)) else {
       throw refusal("it is no result of a benchmark")
     }
-    let rounds = result.cases.flatMap(\.steps).flatMap {
-      $0.cpuMicroseconds.rounds + $0.wallMicroseconds.rounds + $0.fastMicroseconds.rounds
+    var rounds = result.cases.compactMap(\.yardstick)
+    for step in result.cases.flatMap(\.steps) {
+      rounds += [step.cpuMicroseconds, step.wallMicroseconds, step.fastMicroseconds]
+      if let low = step.lowMicroseconds { rounds.append(low) }
     }
-    guard rounds.allSatisfy({ $0 == 0 || (1e-6...1e12).contains($0) }) else {
+    guard rounds.flatMap(\.rounds).allSatisfy({ $0 == 0 || (1e-6...1e12).contains($0) }) else {
       throw refusal("a step takes no time in it, or more than there is")
     }
     return result

@@ -8,10 +8,15 @@ struct BenchCase {
   /// Measured frames of a round; those of the warm-up are not counted.
   var frames: UInt64
   var rounds: [BenchRound] = []
+  /// Time of the yardstick before each round, in microseconds.
+  private var yardstick: [Double] = []
 
   /// Unmeasured frames at the start of each round: they touch the memory of every slot and fill the caches.
   /// Larger: rounds take longer.
   static let warmUp: UInt64 = 30
+  /// Percentile by which results are compared. Larger: other programs disturb it more; smaller: it depends on
+  /// the number of frames.
+  private static let lowPercent = 10.0
 
   /// Throws if the chain does not accept the clip's frames.
   init(_ chain: [StageChoice], _ clip: BenchClip, workers: Int, frames: UInt64) throws(RunError) {
@@ -28,6 +33,23 @@ struct BenchCase {
     return try Engine(source: source, stages: chain, sinks: [NullSink()], options: options)
   }
 
+  /// Measures a round, and the yardstick before it. Returns false if a signal ended it.
+  mutating func addRound(_ signals: inout StopSignals) throws(RunError) -> Bool {
+    if BenchMachine.isOptimized {
+      let work = try BenchCase(
+        [StageChoice(BenchYardstick.plugin)], clip, workers: 1, frames: BenchYardstick.frames)
+      guard let found = try work.measure(&signals) else { return false }
+      yardstick.append(found.steps.last?.duration.buckets.interpolated(Self.lowPercent) ?? 0)
+    }
+    guard let found = try measure(&signals) else {
+      // As many of both.
+      yardstick = Array(yardstick.prefix(rounds.count))
+      return false
+    }
+    rounds.append(found)
+    return true
+  }
+
   /// Runs the engine once; `nil` if a signal ended the run.
   func measure(_ signals: inout StopSignals) throws(RunError) -> BenchRound? {
     let source = BenchSource(clip, warmUp: Self.warmUp, frames: frames)
@@ -42,6 +64,12 @@ struct BenchCase {
     return BenchRound(summary, touched, frames: frames, from: first, to: end)
   }
 
+  var name: String {
+    let format = clip.source.format
+    return BenchResult.Case.name(
+      chain.map(\.text), format.pixelFormat.settingText, format.width, format.height, workers)
+  }
+
   /// `nil` before the first round.
   func result(countsAllocations: Bool) -> BenchResult.Case? {
     guard let first = rounds.first else { return nil }
@@ -49,8 +77,10 @@ struct BenchCase {
     return BenchResult.Case(
       chain: chain.map(\.text), format: format.pixelFormat.settingText, width: format.width,
       height: format.height, workers: workers, frames: frames,
+      pictures: clip.period,
       framesPerSecond: Rounds(rounds.map(\.framesPerSecond)),
       cpuMicroseconds: Rounds(rounds.map(\.cpuMicroseconds)),
+      yardstick: yardstick.isEmpty ? nil : Rounds(yardstick),
       // The minimum: in some rounds a thread also makes a type's metadata, which allocates.
       allocationsPerFrame: countsAllocations ? rounds.map(\.allocationsPerFrame).min() : nil,
       steps: first.steps.indices.map(result(of:)), disturbance: rounds.map(\.disturbance))
@@ -63,8 +93,9 @@ struct BenchCase {
       name: steps[0].touched.step, wallMicroseconds: Rounds(steps.map(\.duration.p50)),
       cpuMicroseconds: Rounds(steps.map(\.duration.cpu)),
       fastMicroseconds: Rounds(steps.map { $0.duration.buckets.percentile(1) }),
-      p50: merged.percentile(50),
-      p90: merged.percentile(90), p99: merged.percentile(99), p999: merged.percentile(99.9),
+      lowMicroseconds: Rounds(steps.map { $0.duration.buckets.interpolated(Self.lowPercent) }),
+      p50: merged.percentile(50), p90: merged.percentile(90), p99: merged.percentile(99),
+      p999: merged.percentile(99.9),
       bytesRead: steps[0].touched.read, bytesWritten: steps[0].touched.written)
   }
 }

@@ -63,90 +63,32 @@ struct BenchTable {
 
   // MARK: Against an earlier result
 
-  private struct Pair {
-    let name: String
-    let earlier, now: BenchResult.Step
+  func lines(_ comparison: BenchComparison) -> [String] {
+    let judged = comparison.steps.compactMap(\.verdict)
+    let counts = [BenchVerdict.slower, .undecided, .unchanged].map { verdict in
+      "\(judged.count { $0 == verdict }) \(verdict)"
+    }
+    return [""] + comparison.notes + comparison.steps.map { line($0, limit: comparison.limit) } + [
+      "\(comparison.verdict), at a limit of \(percent(comparison.limit)): of \(judged.count) steps "
+        + counts.joined(separator: ", ")
+    ]
   }
 
-  func comparison(with earlier: BenchResult) -> [String] {
-    var lines = [""]
-    lines += result.machine.differences(from: earlier.machine)
-    if earlier.source != result.source {
-      lines.append("another source: \(result.source), before \(earlier.source)")
+  private func line(_ step: BenchComparison.Step, limit: Double) -> String {
+    var words: [String] = []
+    if let verdict = step.verdict {
+      let isFaster = verdict == .unchanged && step.high ?? 0 < -limit
+      words.append(isFaster ? "faster" : "\(verdict)")
     }
-    var pairs: [Pair] = []
-    var told: [String] = []
-    for found in result.cases {
-      guard let before = earlier.cases.first(where: { $0.name == found.name }) else {
-        lines.append("\(found.name): not in the earlier result")
-        continue
-      }
-      let (most, fewest) = (max(before.frames, found.frames), min(before.frames, found.frames))
-      guard most < 2 * fewest else {
-        lines.append(
-          "\(found.name): \(found.frames) frames in a round, before \(before.frames); give both the "
-            + "same --frames to compare them")
-        continue
-      }
-      if let line = allocations(before, found) { told.append(line) }
-      pairs += found.steps.compactMap { step in
-        before.steps.first { $0.name == step.name }.map {
-          Pair(name: "\(found.name): \(step.name)", earlier: $0, now: step)
-        }
-      }
+    if let change = step.change, let low = step.low, let high = step.high {
+      words.append("\(signed(change)) (\(signed(low)) to \(signed(high)))")
     }
-    for before in earlier.cases where !result.cases.contains(where: { $0.name == before.name }) {
-      lines.append("\(before.name): in the earlier result alone")
+    if step.nowMicroseconds > 0, step.beforeMicroseconds > 0 {
+      words.append("\(fixed(step.beforeMicroseconds, 1)) to \(fixed(step.nowMicroseconds, 1)) us")
     }
-    told += pairs.compactMap(line)
-    if told.isEmpty, !pairs.isEmpty {
-      lines.append("nothing has changed by more than noise, of \(pairs.count) compared")
-    }
-    return lines + told
+    let reason = step.reason.map { (words.isEmpty ? "" : ": ") + $0 } ?? ""
+    return "\(step.case): \(step.step): " + words.joined(separator: ", ") + reason
   }
 
-  /// Smallest change of allocations per frame that is reported. An allocation in each frame is 1 or more;
-  /// larger misses allocations in some frames, smaller reports those that a run makes once.
-  private static let leastAllocations = 0.5
-  /// Smallest change of allocations in a round that is reported. Larger misses more in short rounds. Equal
-  /// runs differ by up to a hundred.
-  private static let leastAllocationsOfRound = 100.0
-
-  /// The line for a case's allocations; `nil` if they have not changed or were not counted.
-  private func allocations(_ earlier: BenchResult.Case, _ now: BenchResult.Case) -> String? {
-    guard let before = earlier.allocationsPerFrame, let after = now.allocationsPerFrame,
-      abs(after - before) >= Self.leastAllocations,
-      abs(after - before) * Double(min(earlier.frames, now.frames)) > Self.leastAllocationsOfRound
-    else { return nil }
-    return "\(now.name): \(fixed(after, 2)) allocations per frame, before \(fixed(before, 2))"
-  }
-
-  /// Resolution of durations, in microseconds: the width of a histogram's narrowest buckets.
-  private static let resolution = 0.064
-
-  /// The line for one step; `nil` if it has not changed. The fastest frames decide, because other programs
-  /// disturb them least.
-  private func line(_ pair: Pair) -> String? {
-    let (before, after) = (pair.earlier, pair.now)
-    let fastest = Comparison(
-      least: before.fastMicroseconds, after.fastMicroseconds, resolution: Self.resolution)
-    switch fastest.verdict {
-    case .tooFewRounds:
-      return "\(pair.name): too few rounds to tell a change; take 10 both times"
-    case .more, .less:
-      return "\(pair.name): \(percent(abs(fastest.change))) "
-        + (fastest.verdict == .more ? "slower" : "faster")
-        + ", \(change(before.fastMicroseconds.least, after.fastMicroseconds.least)) in the fastest frames"
-    case .same: break
-    }
-    let used = Comparison(before.cpuMicroseconds, after.cpuMicroseconds)
-    guard used.verdict == .more || used.verdict == .less else { return nil }
-    return "\(pair.name): the fastest frames have not changed, the median CPU time has, "
-      + "\(change(before.cpuMicroseconds.median, after.cpuMicroseconds.median)): other programs "
-      + "disturbed it, or only some frames have changed"
-  }
-
-  private func change(_ before: Double, _ after: Double) -> String {
-    "\(fixed(before, 1)) to \(fixed(after, 1)) us"
-  }
+  private func signed(_ share: Double) -> String { (share > 0 ? "+" : "") + percent(share) }
 }

@@ -1,3 +1,6 @@
+internal import Glibc
+internal import Sprocket
+
 /// One quantity, measured once per round. Median and quartiles are used because they ignore the few rounds
 /// that other programs disturbed.
 struct Rounds: Codable {
@@ -14,18 +17,16 @@ struct Rounds: Codable {
     spread = median > 0 ? distance / median : 0
   }
 
-  /// Standard error of the median, as a fraction of it: 1.2533 standard deviations divided by the root of the
-  /// number of rounds (for normal noise). The standard deviation is estimated as 1.4826 times the median
-  /// absolute deviation, which disturbed rounds hardly change (Rousseeuw and Croux, 1993).
-  var error: Double {
-    guard median > 0, !rounds.isEmpty else { return 0 }
-    let distances = rounds.map { abs($0 - median) }.sorted()
-    let deviation = 1.4826 * Self.quantile(0.5, distances) / median
-    return 1.2533 * deviation / Double(rounds.count).squareRoot()
-  }
+  /// The smallest value.
+  var least: Double { rounds.min() ?? 0 }
+
+  /// The lower quartile. What disturbs a measurement makes it longer (J. Chen and J. Revels, "Robust
+  /// benchmarking in noisy environments", 2016), so up to three quarters of the rounds may be disturbed;
+  /// unlike the smallest value, the quartile does not fall as rounds are added.
+  var typical: Double { Self.quantile(0.25, rounds.sorted()) }
 
   /// Linear interpolation between the two nearest values; 0 if there is none.
-  private static func quantile(_ share: Double, _ sorted: [Double]) -> Double {
+  fileprivate static func quantile(_ share: Double, _ sorted: [Double]) -> Double {
     guard let last = sorted.last else { return 0 }
     let place = share * Double(sorted.count - 1)
     let below = Int(place)
@@ -34,78 +35,97 @@ struct Rounds: Codable {
   }
 }
 
-extension Rounds {
-  /// The smallest value. What disturbs a measurement makes it longer, so the smallest value varies least from
-  /// one session to the next (J. Chen and J. Revels, "Robust benchmarking in noisy environments", 2016).
-  var least: Double { rounds.min() ?? 0 }
+/// The factor between two measurements of one quantity, as natural logarithms: these add up, and twice as
+/// fast is as far from 0 as twice as slow.
+struct Change {
+  let middle: Double
+  private(set) var low, high: Double
 
-  func first(_ count: Int) -> Rounds { Rounds(Array(rounds.prefix(count))) }
+  /// Share of intervals that hold the true factor, if the rounds are fair samples. Larger: wider intervals,
+  /// more that is undecided.
+  static let confidence = 0.99
+  /// Pairs of samples that are drawn for an interval. Larger: bounds vary less, and take longer.
+  private static let draws = 2000
+  /// Least distance of a bound, as a fraction: equal programs differ by that much from start to start, by
+  /// where their memory lies. Larger: more is undecided; smaller: noise is taken for a change.
+  private static let leastDoubt = 0.005
 
-  /// Error of `least`, as a fraction of it: the distance of the third smallest value, and at least
-  /// `resolution`. It is large if few rounds were undisturbed.
-  func leastError(resolution: Double) -> Double {
-    guard rounds.count > 2, least > 0 else { return .infinity }
-    return max(rounds.sorted()[2] - least, resolution) / least
+  /// Bootstrap of the lower quartiles (B. Efron, "Bootstrap methods: another look at the jackknife", 1979),
+  /// from a fixed seed: the same rounds give the same interval. `resolution` is the error of a single value,
+  /// above 0.
+  init(from earlier: [Double], to now: [Double], resolution: Double) {
+    func logarithm(_ values: [Double]) -> Double { log(max(Rounds(values).typical, resolution)) }
+    var random = SplitMix(state: 1)
+    let factors = (0..<Self.draws).map { _ in
+      logarithm(random.sample(of: now)) - logarithm(random.sample(of: earlier))
+    }.sorted()
+    let (before, after) = (logarithm(earlier), logarithm(now))
+    middle = after - before
+    let doubt = log(1 + max(Self.leastDoubt, resolution / exp(min(before, after))))
+    let outside = (1 - Self.confidence) / 2
+    low = min(Rounds.quantile(outside, factors), middle) - doubt
+    high = max(Rounds.quantile(1 - outside, factors), middle) + doubt
+  }
+
+  /// Widens the interval until it holds that of `other`, too.
+  mutating func extend(to other: Change) {
+    low = min(low, other.low)
+    high = max(high, other.high)
+  }
+
+  /// Moves both bounds outwards by a logarithm.
+  mutating func widen(by distance: Double) {
+    low -= distance
+    high += distance
+  }
+
+  /// Whether the quantity has grown by more than the fraction `limit`.
+  func verdict(limit: Double) -> BenchVerdict {
+    if low > log(1 + limit) { return .slower }
+    return high < log(1 + limit) ? .unchanged : .undecided
   }
 }
 
-/// Whether two measurements of one quantity differ by more than noise.
-struct Comparison {
-  enum Verdict: String {
-    case same, more, less
-    /// Too few rounds to estimate the error.
-    case tooFewRounds
+enum BenchVerdict: String, Codable {
+  /// Slower by more than the limit.
+  case slower
+  /// Not slower by more than the limit.
+  case unchanged
+  /// The interval holds the limit, or the measurements cannot be compared.
+  case undecided
+}
+
+/// Random numbers from a seed (G. Steele et al., "Fast splittable pseudorandom number generators", 2014).
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
   }
 
-  /// Relative change.
-  let change: Double
-  let verdict: Verdict
-
-  /// Smallest relative change that is reported. The layout of the same code in memory, and the same machine
-  /// an hour later, make a few percent of difference (Mytkowicz et al., "Producing wrong data without doing
-  /// anything obviously wrong", 2009). Larger: misses more; smaller: reports noise.
-  static let leastChange = 0.05
-  /// Smallest change that is reported, in standard errors. The errors are themselves estimated from few
-  /// rounds. In 20,000 simulated pairs of 10 rounds that differed by noise alone (1.5 to 10 %), at most 0.3 %
-  /// were reported; of pairs that differed by 10 %, with 1.5 % of noise and a tenth of the rounds disturbed,
-  /// 0.6 % were missed. With 3 errors it was 1.5 % and 0.2 %.
-  static let leastErrors = 4.0
-  /// Fewest rounds for a comparison. With fewer the error is estimated too poorly.
-  static let leastRounds = 10
-
-  /// Compares medians.
-  init(_ earlier: Rounds, _ now: Rounds) {
-    let error = (earlier.error * earlier.error + now.error * now.error).squareRoot()
-    self.init(
-      from: earlier.median, to: now.median, noise: Self.leastErrors * error,
-      rounds: min(earlier.rounds.count, now.rounds.count))
+  /// As many of the values, each of which may come several times.
+  mutating func sample(of values: [Double]) -> [Double] {
+    values.indices.map { _ in values[Int.random(in: values.indices, using: &self)] }
   }
+}
 
-  /// Compares the smallest values, which were measured to `resolution`. Uses the same number of rounds on
-  /// both sides, because the smallest of more rounds is smaller.
-  init(least earlier: Rounds, _ now: Rounds, resolution: Double) {
-    let count = min(earlier.rounds.count, now.rounds.count)
-    let (earlier, now) = (earlier.first(count), now.first(count))
-    let errors = (
-      earlier.leastError(resolution: resolution), now.leastError(resolution: resolution)
-    )
-    self.init(
-      from: earlier.least, to: now.least,
-      noise: (1 + errors.0) * (1 + errors.1) - 1,
-      rounds: count)
-  }
-
-  private init(from earlier: Double, to now: Double, noise: Double, rounds: Int) {
-    change = earlier > 0 ? now / earlier - 1 : 0
-    // Changes are compared as factors: twice as fast and twice as slow are both 2. As a fraction of the
-    // earlier value they would be 50 % and 100 %.
-    let factor = earlier > 0 && now > 0 ? max(now / earlier, earlier / now) : 1
-    if rounds < Self.leastRounds {
-      verdict = .tooFewRounds
-    } else if factor <= 1 + max(Self.leastChange, noise) {
-      verdict = .same
-    } else {
-      verdict = change > 0 ? .more : .less
+extension [DurationBucket] {
+  /// The duration that `percent` of all do not exceed, from the place within its bucket; 0 if there is none.
+  func interpolated(_ percent: Double) -> Double {
+    let wanted = percent / 100 * Double(reduce(0) { $0 + $1.count })
+    var (seen, last) = (0.0, 0.0)
+    for bucket in self {
+      let count = Double(bucket.count)
+      if seen + count >= wanted, count > 0 {
+        // Buckets are 64 ns or at most 1/128 wide; empty ones are left out.
+        let start = Swift.max(last, bucket.longest - Swift.max(0.064, bucket.longest / 128))
+        return start + (bucket.longest - start) * (wanted - seen) / count
+      }
+      (seen, last) = (seen + count, bucket.longest)
     }
+    return last
   }
 }

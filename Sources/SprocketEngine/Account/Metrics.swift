@@ -54,6 +54,8 @@ public struct DurationBucket: Sendable, Hashable {
   /// Longest duration of the bucket, in microseconds.
   public var longest: Double
   public var count: UInt64
+
+  package init(longest: Double, count: UInt64) { (self.longest, self.count) = (longest, count) }
 }
 
 extension DurationSummary {
