@@ -43,7 +43,6 @@ extension Rules {
         "ImageView+Planes",
         "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
         "Still/ASCIIText", "Still/PNGPacker", "Still/StillThumbnail",
-        "Still/WallClock",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
         "Tensor/PictureRows", "Tensor/PictureShortcut", "Tensor/SourceRows",
         "Tensor/TensorPacker",
@@ -64,7 +63,8 @@ extension Rules {
     Permission(
       "Sources/SprocketCore",
       [
-        "Clock/Clocks", "Errors/Contract", "Frame/FrameStorage", "Pixels/FrameView+Pixels",
+        "Clock/Clocks", "Clock/WallClock", "Errors/Contract", "Frame/FrameStorage",
+        "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
         "Source/Source", "System/SystemMemory",
       ],
