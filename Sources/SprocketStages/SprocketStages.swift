@@ -12,6 +12,7 @@
 @_exported public import LateFrameDrop
 @_exported public import MotionDetector
 @_exported public import Negate
+@_exported public import RepeatedFrameDrop
 @_exported public import Resize
 @_exported public import Rotate
 public import SprocketCore
@@ -31,6 +32,7 @@ public let builtinStages: [Plugin] = [
   LateFrameDrop.plugin,
   MotionDetector.plugin,
   Negate.plugin,
+  RepeatedFrameDrop.plugin,
   Resize.plugin,
   Rotate.plugin,
   Stabilizer.plugin,

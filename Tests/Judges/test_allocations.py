@@ -76,6 +76,7 @@ CHAINS = {
                      "lightat=1"],
     "codes": ["--stage", "codes:interval=0s,types=all"],
     "negate": ["--stage", "negate"],
+    "repeatdrop": ["--stage", "repeatdrop"],
     "debayer": ["--format", "GRBG", "--stage", "debayer"],
     "debayer, all bits": ["--format", "pRCC", "--stage", "debayer:depth=source", "--stage", "meter"],
     "stabilize": ["--stage", "stabilize:mode=standard"],

@@ -12,7 +12,8 @@ extension Rules {
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer",
       "ExposureMeter",
-      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate",
+      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "RepeatedFrameDrop",
+      "Resize", "Rotate",
       "Stabilizer",
       "Undistort",
     ],
