@@ -18,7 +18,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 let stages = [
   "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer", "ExposureMeter", "FocusScore",
   "Gain", "LateFrameDrop", "MotionDetector", "Negate", "RepeatedFrameDrop", "Resize", "Rotate",
-  "Stabilizer", "Undistort",
+  "Stabilizer", "TextOverlay", "Undistort",
 ]
 
 /// Wrappers of libraries that a stage needs, by its folder. A library comes with programs that have the stage

@@ -17,6 +17,7 @@
 @_exported public import Rotate
 public import SprocketCore
 @_exported public import Stabilizer
+@_exported public import TextOverlay
 @_exported public import Undistort
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
@@ -36,6 +37,7 @@ public let builtinStages: [Plugin] = [
   Resize.plugin,
   Rotate.plugin,
   Stabilizer.plugin,
+  TextOverlay.plugin,
   Undistort.plugin,
 ]
 

@@ -76,6 +76,8 @@ CHAINS = {
                      "lightat=1"],
     "codes": ["--stage", "codes:interval=0s,types=all"],
     "negate": ["--stage", "negate"],
+    "overlay": ["--stage", "overlay"],
+    "overlay, utc": ["--stage", "overlay:text={source} {frame} {time} {zone},zone=utc"],
     "repeatdrop": ["--stage", "repeatdrop"],
     "debayer": ["--format", "GRBG", "--stage", "debayer"],
     "debayer, all bits": ["--format", "pRCC", "--stage", "debayer:depth=source", "--stage", "meter"],

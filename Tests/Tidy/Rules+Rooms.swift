@@ -14,7 +14,7 @@ extension Rules {
       "ExposureMeter",
       "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "RepeatedFrameDrop",
       "Resize", "Rotate",
-      "Stabilizer",
+      "Stabilizer", "TextOverlay",
       "Undistort",
     ],
     "Sprocket": [
