@@ -1,6 +1,6 @@
 public import SprocketCore
 
-/// Red, green and blue, 0 to 255 each: spelled as a name, or `ff8000`.
+/// Red, green and blue, 0 to 255 each: spelled as a name, or `255/128/0`.
 public struct TextColor: Sendable, Hashable, SettingValue {
   public var red, green, blue: UInt8
 
@@ -23,29 +23,25 @@ public struct TextColor: Sendable, Hashable, SettingValue {
       self = known.color
       return
     }
-    guard text.utf8.count == 6, text.allSatisfy(\.isHexDigit), let number = UInt32(text, radix: 16)
-    else { return nil }
-    self.init(
-      UInt8(truncatingIfNeeded: number >> 16), UInt8(truncatingIfNeeded: number >> 8),
-      UInt8(truncatingIfNeeded: number))
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    // As they are printed: without signs, and zeros before them.
+    let numbers = parts.compactMap { part in UInt8(part).flatMap { "\($0)" == part ? $0 : nil } }
+    guard parts.count == 3, numbers.count == 3 else { return nil }
+    self.init(numbers[0], numbers[1], numbers[2])
   }
 
   public var settingText: String {
-    if let known = Self.names.first(where: { $0.color == self }) { return known.name }
-    let number = UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)
-    let text = String(number, radix: 16)
-    return String(repeating: "0", count: 6 - text.count) + text
+    Self.names.first { $0.color == self }?.name ?? "\(red)/\(green)/\(blue)"
   }
 
   public static var allowed: String {
-    names.map(\.name).joined(separator: ", ") + ", or six digits such as ff8000"
+    names.map(\.name).joined(separator: ", ") + ", or red/green/blue up to 255, such as 255/128/0"
   }
 
   public static var forms: [SettingForm] {
-    [
-      .number(isWhole: true),
-      .text(pattern: names.map(\.name).joined(separator: "|") + "|[0-9a-fA-F]{6}"),
-    ]
+    let number = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+    let words = names.map(\.name).joined(separator: "|")
+    return [.text(pattern: "\(words)|\(number)/\(number)/\(number)")]
   }
 
   /// The sample of plane `index` of a picture of `bits` bits: luma, then the differences of blue and red

@@ -45,7 +45,8 @@ struct TextPainter {
     spot = settings.place
     opacity = Int((settings.opacity * 256).rounded())
     let fitting = width / (glyphs * Self.advance + 1)
-    size = settings.size ?? max(1, min(height / (Self.usualLines * Self.lineHeight), fitting))
+    let lines = Self.usualLines * Self.lineHeight
+    size = settings.size ?? max(1, min((height + lines / 2) / lines, fitting))
     for plane in 0..<image.planeCount {
       let grid = format.sampleGrid(plane: plane)
       step = (max(step.x, grid.columns), max(step.y, grid.rows))

@@ -91,11 +91,11 @@ private func grey(_ width: Int, _ height: Int, _ level: UInt8 = 100) -> TestFram
   expectEqual((0..<3).map { TextColor.black.sample(plane: $0, of: hd, bits: 8) }, [16, 128, 128])
 }
 
-@Test func coloursAreSpelledAsNamesOrDigits() throws {
-  expectEqual(TextColor(settingText: "ff8000"), TextColor(255, 128, 0))
-  expectEqual(TextColor(settingText: "00000a")?.settingText, "00000a")
-  expectEqual(TextColor(settingText: "ffffff")?.settingText, "white")
-  for wrong in ["", "pink", "12345", "1234567", "+12345", "12345g"] {
+@Test func coloursAreSpelledAsNamesOrNumbers() throws {
+  expectEqual(TextColor(settingText: "255/128/0"), TextColor(255, 128, 0))
+  expectEqual(TextColor(settingText: "0/0/10")?.settingText, "0/0/10")
+  expectEqual(TextColor(settingText: "255/255/255")?.settingText, "white")
+  for wrong in ["", "pink", "1/2", "1/2/3/4", "256/0/0", "+1/2/3", "01/2/3", "1//3", "1/2/x"] {
     expectNil(TextColor(settingText: wrong))
   }
 }
