@@ -1,8 +1,8 @@
 /// Decides whether a frame passes.
 ///
 /// Time is divided into periods of equal length, counted from the zero of the frames' clock. The first frame
-/// in each period passes, repeat or not. The two stages of the plug-in keep one of these each, and agree: what
-/// is the first frame of a period does not depend on which frames were dropped before.
+/// in each period passes, repeat or not. The two stages of the plug-in keep one of these each, and agree:
+/// what is the first frame of a period does not depend on which frames were dropped before.
 struct RepeatPolicy: Sendable, Hashable {
   /// Length of a period in nanoseconds, above 0.
   var period: Int64 {
