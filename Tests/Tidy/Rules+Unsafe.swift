@@ -90,8 +90,8 @@ extension Rules {
     Permission(
       "Sources/SprocketFiles",
       [
-        "FileAccess", "FileCalls", "FileMove", "FileWriter+Text", "FileWriter", "PartialFile",
-        "PartialFile+Names", "RunError+System", "TextTarget",
+        "FileAccess", "FileCalls", "FileMove", "FileWriter+Text", "FileWriter", "NumberedFiles",
+        "PartialFile", "PartialFile+Names", "RunError+System", "TextTarget",
       ],
       "wraps open, write and errno; memory that grows"),
     Permission(

@@ -4,7 +4,7 @@ internal import SprocketLibAV
 
 /// How a movie's pictures are stored: as JPEG, or by an encoder of libavcodec.
 public struct MovieCodec: Sendable, Hashable {
-  /// `mjpeg`, `h264`, `hevc`, `av1`, or an encoder of libavcodec by its name.
+  /// `mjpeg`, `h264`, `hevc`, `av1`, `vp9`, `vp8`, or an encoder of libavcodec by its name.
   public var name = "mjpeg"
   /// Constant quality, lower is better; `nil`: the usual one of the encoder, 23 for H.264, where no bit rate
   /// is given.
@@ -87,7 +87,7 @@ public struct MovieCodec: Sendable, Hashable {
     [
       Setting(
         "codec", \.name,
-        "of pictures: mjpeg, h264, hevc, av1, or an encoder of libavcodec by its name"),
+        "of pictures: mjpeg, h264, hevc, av1, vp9, vp8, or an encoder of libavcodec by its name"),
       Setting(
         "crf", \.crf, "quality of an encoder, lower is better: h264 23, hevc 28, av1 35"),
       Setting(
@@ -162,7 +162,8 @@ final class MovieEncoding {
     case "svtav1", "svt-av1", "aom", "rav1e": "av1"
     case "jpeg", "mjpg", "jpg": "mjpeg"
     case let name:
-      nearestName(to: name, among: ["h264", "hevc", "av1", "mjpeg"].filter { $0 != name })
+      nearestName(
+        to: name, among: ["h264", "hevc", "av1", "vp9", "vp8", "mjpeg"].filter { $0 != name })
     }
   }
 
@@ -206,8 +207,8 @@ final class MovieEncoding {
     guard container.holds(encoder) else {
       throw RunError(
         .usage,
-        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; record a "
-          + ".mkv", change: .codec)
+        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; "
+          + (container == .webm ? "choose vp9, vp8 or av1" : "record a .mkv"), change: .codec)
     }
     return encoder
   }
