@@ -47,7 +47,6 @@ public struct RepeatedByteStage: Stage {
   public mutating func retune() { policy.period = max(1, settings.every.nanosecondCount) }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    if frame.record.isDiscontinuity { kept.forget() }
     let isRepeat: Bool
     if isEncoded {
       isRepeat = compare(frame.encoded)

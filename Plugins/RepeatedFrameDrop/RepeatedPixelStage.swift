@@ -41,7 +41,6 @@ public struct RepeatedPixelStage: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard byteCount > 0 else { return .keep }
-    if frame.record.isDiscontinuity { kept.forget() }
     let isRepeat = compare(frame.image)
     let captured = frame.record.captured.nanoseconds
     return policy.passes(captured: captured, isRepeat: isRepeat) ? .keep : .drop(.rejected)

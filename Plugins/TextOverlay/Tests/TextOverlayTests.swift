@@ -163,6 +163,9 @@ private func grey(_ width: Int, _ height: Int, _ level: UInt8 = 100) -> TestFram
   record.captured = Timestamp(nanoseconds: -5, clock: .recorded)
   line.write(record)
   expectEqual(text(line), "00:00:00.000")
+  line = TextLine("{date} {zone} {time} at {frame}.", inUTC: false)
+  line.write(record)
+  expectEqual(text(line), "00:00:00.000 at 0.")
 }
 
 @Test func numbersHaveAllTheirDigits() {
