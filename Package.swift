@@ -17,8 +17,8 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 /// `SprocketStages.swift` removes the stage.
 let stages = [
   "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer", "ExposureMeter", "FocusScore",
-  "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer",
-  "Undistort",
+  "Gain", "LateFrameDrop", "MotionDetector", "Negate", "RepeatedFrameDrop", "Resize", "Rotate",
+  "Stabilizer", "TextOverlay", "Undistort",
 ]
 
 /// Wrappers of libraries that a stage needs, by its folder. A library comes with programs that have the stage

@@ -37,6 +37,7 @@ struct OutputOption: Sendable {
   /// The codec stands before the quality, which not all codecs have.
   static let all = [
     Self("codec", of: movie) { $0.recording.codec },
+    Self("container", of: movie) { $0.recording.container },
     Self("quality", of: movie + stills) { $0.recording.quality?.settingText },
     Self("movie-reports", "reports", of: movie) { $0.recording.movieReports ? "true" : nil },
     Self("every", of: stills) { $0.recording.every?.settingText },
@@ -50,6 +51,7 @@ struct OutputOption: Sendable {
     Self("split", of: movie, .asked) { $0.recording.split?.settingText },
     Self("longest", of: movie, .asked) { $0.recording.longest?.settingText },
     Self("keep-free", of: movie, .asked) { $0.recording.keepFree?.settingText },
+    Self("keep-total", of: movie, .asked) { $0.recording.keepTotal?.settingText },
     Self("sync", of: movie + [DumpSink.kind.name, ReportSink.kind.name], .all) {
       $0.recording.sync?.settingText
     },

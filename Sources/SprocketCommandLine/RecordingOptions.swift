@@ -4,12 +4,15 @@ internal import Sprocket
 /// What `sprocket run` records of the frames, and where.
 struct RecordingOptions: ParsableArguments {
   @Option(
-    "Records a movie; the ending says of which kind.", takes: "path.mov | .mp4 | .mkv",
-    completion: .file())
+    "Records a movie; the ending says of which kind. -: to standard output, as MP4 in fragments.",
+    takes: "path.mov | .mp4 | .mkv | .webm | -", completion: .file())
   var movie: String?
 
+  @Option("What --movie - is: mp4 (the default), mov, mkv or webm.", takes: "kind")
+  var container: String?
+
   @Option(
-    "How --movie holds pictures: mjpeg (the default), h264, hevc, av1, or an encoder of libavcodec, and "
+    "How --movie holds pictures: mjpeg (the default), h264, hevc, av1, vp9, or an encoder of libavcodec, and "
       + "its settings, such as h264:crf=20,preset=medium; `\(programName) stages movie` lists them.",
     takes: "name[:key=value,...]")
   var codec: String?
@@ -66,6 +69,11 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     "A movie ends when its disk has less free than that: 2G.", takes: "size", as: ByteCount.parse)
   var keepFree: ByteCount?
+
+  @Option(
+    "Deletes the oldest files of --movie NAME-{n}.mov, of earlier runs too, so that all take less than that: "
+      + "50G.", takes: "size", as: ByteCount.parse)
+  var keepTotal: ByteCount?
 
   @Option(
     "What --movie, --dump, --sound and --reports write is on the disk so much later at most: what a power "

@@ -92,7 +92,7 @@ extension RunError {
 
   /// What an earlier run left lies where this one would write.
   package static func leftOver(_ path: String, partial: String, purpose: String) -> RunError {
-    let isMedia = [".mov", ".mp4", ".mkv", ".wav", ".flac", ".mcap"].contains {
+    let isMedia = [".mov", ".mp4", ".mkv", ".webm", ".wav", ".flac", ".mcap"].contains {
       partial.lowercased().hasSuffix($0)
     }
     return RunError(
@@ -100,6 +100,15 @@ extension RunError {
       "cannot write \(purpose) to \(path): a run that did not end left \(partial); "
         + (isMedia ? "make a whole file of it (sprocket recover \(partial) NAME), " : "")
         + "move it away to keep it, or let it be overwritten", change: .overwrite)
+  }
+
+  /// Throws where bytes that are for a program would go to a terminal. `what` is the first half of the
+  /// sentence. The corresponding C function is `isatty`.
+  package static func refuseTerminal(_ descriptor: Int32, _ what: String) throws(RunError) {
+    guard isatty(descriptor) != 0 else { return }
+    throw RunError(
+      .usage,
+      "\(what) and standard output is a terminal; add a reader, for example | ffplay -")
   }
 
   static func noReader(_ path: String, purpose: String) -> RunError {

@@ -3,7 +3,7 @@ public import SprocketPixels
 
 /// The kinds of movie files that ``Muxer`` writes.
 public enum MovieContainer: String, CaseIterable, Sendable {
-  case mov, mp4, mkv
+  case mov, mp4, mkv, webm
 
   /// From the ending of a file's name, in any case; `nil` for all others.
   public init?(path: String) {
@@ -13,13 +13,16 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   }
 
   /// Ticks of the file's clock in a second.
-  public var ticksPerSecond: Int32 { self == .mkv ? 1000 : 90000 }
+  public var ticksPerSecond: Int32 { isQuickTime ? 90000 : 1000 }
 
-  /// Whether it can hold ``SoundTrack``s: MP4 has no PCM that players know.
-  public var holdsPCM: Bool { self != .mp4 }
+  /// Whether it can hold ``SoundTrack``s: MP4 has no PCM that players know, and WebM has none.
+  public var holdsPCM: Bool { self == .mov || self == .mkv }
+
+  /// Whether it can hold JPEG images: WebM has VP8, VP9 and AV1 alone.
+  public var holdsJPEG: Bool { self != .webm }
 
   /// Its end is made by ``MovieIndex``, and until then it is fragments.
-  var isQuickTime: Bool { self != .mkv }
+  var isQuickTime: Bool { self == .mov || self == .mp4 }
 
   /// It can say that pictures are turned. (This version of libavformat writes no projection into MKV.)
   public var keepsOrientation: Bool { isQuickTime }
@@ -35,7 +38,8 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   /// - MOV, MP4: an index that has no frames, then a fragment whenever we say so. Positions count from
   ///   the fragment, so that it does not matter where in the file it lies.
   ///   Encoded pictures may be shown before they are decoded.
-  /// - MKV: clusters of a fragment's length at most. No checksums: they cost as much as all else together.
+  /// - MKV, WebM: clusters of a fragment's length at most. No checksums: they cost as much as all else
+  ///   together.
   func options(isEncoded: Bool, fragment: Double) -> [(String, String)] {
     switch self {
     case .mov, .mp4:
@@ -47,7 +51,7 @@ public enum MovieContainer: String, CaseIterable, Sendable {
             + (isEncoded ? "+negative_cts_offsets" : "")
         ), ("strict", "-2"), ("avoid_negative_ts", "disabled"),
       ]
-    case .mkv:
+    case .mkv, .webm:
       [("cluster_time_limit", "\(max(1, Int(fragment * 1000)))"), ("write_crc32", "0")]
     }
   }

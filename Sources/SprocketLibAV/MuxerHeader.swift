@@ -23,7 +23,7 @@ struct Header {
 }
 
 extension Muxer {
-  /// Makes a MOV or MP4 a plain file.
+  /// Makes a MOV or MP4 a plain file. One that is streamed stays fragments.
   mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
     picture?.close(nominal: nominalTicks.map { UInt64(max(1, $0)) })
     for track in sounds.indices {
@@ -31,7 +31,7 @@ extension Muxer {
     }
     text?.table.close(nominal: nil)
     let tables = tables
-    guard tables.allSatisfy(\.fitsIndex) else { return }
+    guard !bridge.isStream, tables.allSatisfy(\.fitsIndex) else { return }
     guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
       throw .refused(operation: "avformat_write_header", status: 0)
     }

@@ -6,6 +6,12 @@ public protocol MuxerOutput: AnyObject {
   func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool
   /// Makes what was written durable; returns whether it could.
   func sync() -> Bool
+  /// Whether it is a pipe: bytes go out one behind the other, and nothing is gone back to.
+  var isStream: Bool { get }
+}
+
+extension MuxerOutput {
+  public var isStream: Bool { false }
 }
 
 /// Takes what libavformat writes and hands it on: large pieces as they are, small ones gathered, for
@@ -32,6 +38,8 @@ final class MuxerBridge {
   /// Whether the next bytes that are written are also copied to `kept`.
   private var keepsNext = false
   private(set) var kept: [UInt8] = []
+
+  var isStream: Bool { output.isStream }
 
   init(_ output: any MuxerOutput) {
     self.output = output
@@ -155,6 +163,8 @@ final class MuxerBridge {
       return nil
     }
     unsafe context.pointee.direct = 1
+    // Then the library leaves out what it would go back for: sizes, durations, and an index of MKV.
+    if isStream { unsafe context.pointee.seekable = 0 }
     return unsafe context
   }
 }

@@ -66,6 +66,12 @@ extension VideoEncoderSettings {
       own.append("log-level=none")
       if pass > 0 { own += ["pass=\(pass)", "stats=\(statistics)"] }
     case "libsvtav1" where isLive: own.append("pred-struct=1")
+    case "libvpx", "libvpx-vp9":
+      // Their own default, `good`, is for files: one processor encodes some pictures of 1080p in a second.
+      unsafe try set(context, encoder, "deadline", isLive ? "realtime" : "good")
+      unsafe try set(context, encoder, "cpu-used", isLive ? "8" : "4")
+      if isLive { unsafe try set(context, encoder, "lag-in-frames", "0") }
+      if encoder == "libvpx-vp9" { unsafe try set(context, encoder, "row-mt", "1") }
     default: break
     }
     if let name = Self.ownSettings[encoder], !own.isEmpty {

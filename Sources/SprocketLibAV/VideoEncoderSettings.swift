@@ -1,9 +1,9 @@
 /// How pictures are encoded.
 public struct VideoEncoderSettings: Hashable, Sendable {
-  /// `h264`, `hevc`, `av1`, or an encoder of libavcodec by its name, such as `h264_vaapi`.
+  /// `h264`, `hevc`, `av1`, `vp9`, `vp8`, or an encoder of libavcodec by its name, such as `h264_vaapi`.
   public var codec: String
-  /// Constant quality (CRF), lower is better: 0 to 51, AV1 to 63. `nil` where a bit rate alone is asked for;
-  /// encoders have other scales, see ``usualQuality(_:)``.
+  /// Constant quality (CRF), lower is better: 0 to 51, AV1 and VP9 to 63. `nil` where a bit rate alone is
+  /// asked for; encoders have other scales, see ``usualQuality(_:)``.
   public var quality: Double?
   /// Bits per second: of the mean, or with a quality the most over a second.
   public var bitRate: Int?
@@ -44,6 +44,8 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     case "h264": ["libx264", "libopenh264"]
     case "hevc": ["libx265"]
     case "av1": ["libsvtav1"]
+    case "vp9": ["libvpx-vp9"]
+    case "vp8": ["libvpx"]
     default: [codec]
     }
   }
@@ -55,6 +57,8 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     case "libx264": 23
     case "libx265": 28
     case "libsvtav1": 35
+    // Recommended by the WebM project for 1080p: 31, of 0 to 63.
+    case "libvpx-vp9": 31
     default: nil
     }
   }
@@ -73,7 +77,8 @@ public struct VideoEncoderSettings: Hashable, Sendable {
   /// Throws for values that the encoder would report only on standard error, or replace silently.
   func check(_ encoder: String) throws(EncoderError) {
     let isX = encoder == "libx264" || encoder == "libx265"
-    let range = encoder == "libsvtav1" ? 0.0...63 : 0.0...51
+    let isWide = ["libsvtav1", "libvpx", "libvpx-vp9"].contains(encoder)
+    let range = isWide ? 0.0...63 : 0.0...51
     if let quality, !range.contains(quality) {
       throw .setting(
         encoder: encoder, name: "crf", value: "\(quality)",

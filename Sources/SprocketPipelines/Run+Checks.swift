@@ -144,7 +144,9 @@ extension Run {
         other != index
       else { continue }
       errors.note(
-        "\(name) is of several sources; put {source} into its name, which stands for each source's label",
+        FileIdentity.isStandardOutput(name)
+          ? "standard output takes the output of one source; give files, with {source} in their names"
+          : "\(name) is of several sources; put {source} into its name, which stands for each source's label",
         path(setting.name))
     }
     return errors

@@ -165,6 +165,7 @@ struct RunFiles {
           file.path, output)
       }
       if let movie = part[MovieSettings.self]?.path.path, movie != file.name,
+        !FileIdentity.isStandardOutput(movie),
         let target = FileIdentity.resolved(file: movie), MovieSink.mayContinue(target, in: name),
         FileIdentity.identity(folder) == FileIdentity.identity(FileIdentity.parts(target).folder)
       {

@@ -64,7 +64,13 @@ struct RunReader {
   /// in order.
   private mutating func labelled(_ sources: Tree) -> [Tree.Entry] {
     guard case .list(let list) = sources.content else { return entries(sources, "sources") ?? [] }
-    return list.flatMap { entries($0, "a source of the list") ?? [] }
+    return list.flatMap { item in
+      let found = entries(item, "a source of the list")
+      if list.count > 1, found?.isEmpty == true {
+        note(item.mark, "a source of the list is empty; name it, or leave it out", .source)
+      }
+      return found ?? []
+    }
   }
 
   /// Tells of a key that belongs into a section of the run.

@@ -12,10 +12,12 @@
 @_exported public import LateFrameDrop
 @_exported public import MotionDetector
 @_exported public import Negate
+@_exported public import RepeatedFrameDrop
 @_exported public import Resize
 @_exported public import Rotate
 public import SprocketCore
 @_exported public import Stabilizer
+@_exported public import TextOverlay
 @_exported public import Undistort
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
@@ -31,9 +33,11 @@ public let builtinStages: [Plugin] = [
   LateFrameDrop.plugin,
   MotionDetector.plugin,
   Negate.plugin,
+  RepeatedFrameDrop.plugin,
   Resize.plugin,
   Rotate.plugin,
   Stabilizer.plugin,
+  TextOverlay.plugin,
   Undistort.plugin,
 ]
 

@@ -12,8 +12,9 @@ extension Rules {
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer",
       "ExposureMeter",
-      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate",
-      "Stabilizer",
+      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "RepeatedFrameDrop",
+      "Resize", "Rotate",
+      "Stabilizer", "TextOverlay",
       "Undistort",
     ],
     "Sprocket": [

@@ -43,7 +43,6 @@ extension Rules {
         "ImageView+Planes",
         "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
         "Still/ASCIIText", "Still/PNGPacker", "Still/StillThumbnail",
-        "Still/WallClock",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
         "Tensor/PictureRows", "Tensor/PictureShortcut", "Tensor/SourceRows",
         "Tensor/TensorPacker",
@@ -64,7 +63,8 @@ extension Rules {
     Permission(
       "Sources/SprocketCore",
       [
-        "Clock/Clocks", "Errors/Contract", "Frame/FrameStorage", "Pixels/FrameView+Pixels",
+        "Clock/Clocks", "Clock/WallClock", "Errors/Contract", "Frame/FrameStorage",
+        "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
         "Source/Source", "System/SystemMemory",
       ],
@@ -90,8 +90,8 @@ extension Rules {
     Permission(
       "Sources/SprocketFiles",
       [
-        "FileAccess", "FileCalls", "FileMove", "FileWriter+Text", "FileWriter", "PartialFile",
-        "PartialFile+Names", "RunError+System", "TextTarget",
+        "FileAccess", "FileCalls", "FileMove", "FileWriter+Text", "FileWriter", "NumberedFiles",
+        "PartialFile", "PartialFile+Names", "RunError+System", "TextTarget",
       ],
       "wraps open, write and errno; memory that grows"),
     Permission(

@@ -13,9 +13,11 @@ struct RecordingDocument: Codable {
   /// `nil` while the file is under way.
   let usable: Bool?
   let error: String?
+  /// `nil` if there are none.
+  let deleted: [String]?
 
   enum CodingKeys: String, CodingKey {
-    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, error
+    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, error, deleted
     case firstFrame = "first_frame"
     case lastFrame = "last_frame"
     case firstCaptured = "first_captured_ns"
@@ -40,6 +42,7 @@ struct RecordingDocument: Codable {
     reason = record.reason?.rawValue
     usable = record.reason == nil ? nil : record.isUsable
     error = record.error
+    deleted = record.deleted.isEmpty ? nil : record.deleted
   }
 }
 

@@ -293,6 +293,7 @@ extension RecordingRecord {
     let end = reason.map { "; \($0.sentence)" } ?? ""
     guard counts[.delivered] > 0 else { return "recording \(id): no frame, no file\(lost)\(end)" }
     let frames = counts[.delivered] == 1 ? "1 frame" : "\(counts[.delivered]) frames, \(seconds) s"
-    return "recording \(id): \(path), \(frames)\(lost)\(end)"
+    let old = deleted.isEmpty ? "" : "; deleted \(deleted.joined(separator: ", "))"
+    return "recording \(id): \(path), \(frames)\(lost)\(end)\(old)"
   }
 }

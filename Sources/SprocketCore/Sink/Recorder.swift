@@ -87,10 +87,16 @@ public protocol RecordingFile: AnyObject {
   var durableCount: UInt64 { get }
   /// Bytes that the user may still write to its file system; `nil` if that is unknown.
   var freeByteCount: UInt64? { get }
+  /// Paths of older files that were deleted when it was complete, to keep a total; by default none.
+  var deletedFiles: [String] { get }
   /// Completes it: writes the index, syncs, gives it its name. May take long.
   func finish() throws(RunError)
   /// Removes it. Called instead of `finish` if no frame was written.
   func abandon()
+}
+
+extension RecordingFile {
+  public var deletedFiles: [String] { [] }
 }
 
 /// When a recording ends, or goes on in its next file. `nil`: no such limit.

@@ -74,6 +74,8 @@ public struct RecordingRecord: Sendable {
   public var isUsable = false
   /// The error that ended it, as a sentence.
   public var error: String?
+  /// Paths of older files that were deleted when this one was complete, to keep a total.
+  public var deleted: [String] = []
 
   /// Of a file under way: nanoseconds from its first frame to its last.
   package var runningTime: Int64 = 0

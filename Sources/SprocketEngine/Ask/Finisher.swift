@@ -73,6 +73,7 @@ final class Finisher: Sendable {
     record.isUsable = durable > 0
     record.path = job.file.path
     record.byteCount = job.file.byteCount
+    record.deleted = job.file.deletedFiles
     list.store(job, record, lost: lost)
   }
 

@@ -54,11 +54,8 @@ public final class PipeSink: Sink, RenamedSink {
           "the source changed from \(text(format)) to \(text(new)), which a pipe cannot carry; "
             + "start again")
       }
-    } else if isatty(descriptor) != 0 {
-      throw RunError(
-        .usage,
-        "the pipe writes pixels and standard output is a terminal; add a reader, for example "
-          + "| ffplay -")
+    } else {
+      try RunError.refuseTerminal(descriptor, "the pipe writes pixels")
     }
     setup.takesLatest = settings.take == .latest
     self.plan = plan

@@ -4,7 +4,7 @@ internal import SprocketLibAV
 
 /// How a movie's pictures are stored: as JPEG, or by an encoder of libavcodec.
 public struct MovieCodec: Sendable, Hashable {
-  /// `mjpeg`, `h264`, `hevc`, `av1`, or an encoder of libavcodec by its name.
+  /// `mjpeg`, `h264`, `hevc`, `av1`, `vp9`, `vp8`, or an encoder of libavcodec by its name.
   public var name = "mjpeg"
   /// Constant quality, lower is better; `nil`: the usual one of the encoder, 23 for H.264, where no bit rate
   /// is given.
@@ -35,7 +35,7 @@ public struct MovieCodec: Sendable, Hashable {
   private init(named name: String) { self.name = name }
 
   /// Names that are the same with each encoder of libavcodec.
-  public static let known = ["mjpeg", "h264", "hevc", "av1"]
+  public static let known = ["mjpeg", "h264", "hevc", "av1", "vp9", "vp8"]
   /// Those of its settings, beside `codec`.
   public static var settingNames: [String] { settings.map(\.name).filter { $0 != "codec" } }
 
@@ -92,7 +92,7 @@ public struct MovieCodec: Sendable, Hashable {
     [
       Setting(
         "codec", \.name,
-        "of pictures: mjpeg, h264, hevc, av1, or an encoder of libavcodec by its name"),
+        "of pictures: mjpeg, h264, hevc, av1, vp9, vp8, or an encoder of libavcodec by its name"),
       Setting(
         "crf", \.crf, "quality of an encoder, lower is better: h264 23, hevc 28, av1 35"),
       Setting(
@@ -211,8 +211,8 @@ final class MovieEncoding {
     guard container.holds(encoder) else {
       throw RunError(
         .usage,
-        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; record a "
-          + ".mkv", change: .codec)
+        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; "
+          + (container == .webm ? "choose vp9, vp8 or av1" : "record a .mkv"), change: .codec)
     }
     return encoder
   }

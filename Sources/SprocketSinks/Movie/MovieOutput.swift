@@ -7,6 +7,9 @@ internal import SprocketLibAV
 /// The file that a muxer writes: a movie, or sound.
 final class MovieOutput: MuxerOutput {
   private var file: PartialFile
+  let isStream: Bool
+  /// Bytes that a stream has.
+  private var streamed: Int64 = 0
   /// Why the muxer could not go on.
   private var failure: RunError?
   /// Where the latest fragments end, and up to where the disk has the file.
@@ -25,13 +28,19 @@ final class MovieOutput: MuxerOutput {
   ) throws(RunError) {
     isSynced = sync != nil
     fragment = min(1, sync.map { Double($0.nanosecondCount) / 2e9 } ?? 1)
+    isStream = path == MovieSink.standardOutput
+    guard !isStream else {
+      try RunError.refuseTerminal(STDOUT_FILENO, "the \(purpose) is no text")
+      file = PartialFile(borrowing: STDOUT_FILENO, name: "standard output")
+      return
+    }
     file = try PartialFile(
       path: path, purpose: purpose, overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
   }
 
   var isGone: Bool { file.isGone }
   var partialPath: String? { file.partialPath }
-  var freeByteCount: UInt64? { file.freeByteCount }
+  var freeByteCount: UInt64? { isStream ? nil : file.freeByteCount }
   /// The disk did not take what the kernel had taken.
   var isLost: Bool { file.isLost }
 
@@ -39,6 +48,7 @@ final class MovieOutput: MuxerOutput {
   /// is further behind waits here, or a recording that is stopped would have too much left to sync.
   /// False where the disk lost something.
   func noteFragment(at end: Int64) -> Bool {
+    if isStream { return true }
     if isSynced { return succeeds { file throws(RunError) in try file.syncWithName() } }
     let old = ends[nextEnd]
     ends[nextEnd] = end
@@ -54,10 +64,19 @@ final class MovieOutput: MuxerOutput {
   func complete() throws(RunError) { try file.complete() }
 
   func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
-    succeeds { file throws(RunError) in try file.write(bytes, at: offset) }
+    guard isStream else {
+      return succeeds { file throws(RunError) in try file.write(bytes, at: offset) }
+    }
+    guard offset == streamed else {
+      failure = RunError(
+        .failed, "writing to \(file.name) failed: this movie goes back in its file; record a file")
+      return false
+    }
+    streamed += Int64(bytes.count)
+    return succeeds { file throws(RunError) in try file.write(bytes) }
   }
 
-  func sync() -> Bool { succeeds { file throws(RunError) in try file.sync() } }
+  func sync() -> Bool { isStream || succeeds { file throws(RunError) in try file.sync() } }
 
   /// False where `body` throws, which is kept for `fail`.
   private func succeeds(_ body: (inout PartialFile) throws(RunError) -> Void) -> Bool {
@@ -99,6 +118,8 @@ final class MovieOutput: MuxerOutput {
 
   /// Ends the file after a failure. Keeps its whole fragments, up to `end`. Returns the error for the user.
   func fail(_ reason: RunError, end: Int64, isOfUse: Bool) -> RunError {
+    // A reader that went away has an exit code of its own.
+    if isStream { return reason }
     file.cut(to: end)
     file.abandon(isOfUse: isOfUse)
     guard isOfUse, let partial = file.partialPath, !isGone else {

@@ -40,6 +40,9 @@ final class MovieRecording: RecordingFile {
   var constant: ConstantRate?
   private var lastImage: [UInt8] = []
   let hasReports: Bool
+  /// What deletes older files when this one is complete; `nil` if nothing does.
+  private let keptTotal: KeptTotal?
+  private(set) var deletedFiles: [String] = []
   /// What the source's file says of itself.
   var tags: [String: String] = [:]
   /// Where pictures are encoded: lines of frames that wait for them, and how many bytes belong to which tick.
@@ -52,8 +55,10 @@ final class MovieRecording: RecordingFile {
 
   init(
     _ given: MovieName, container: MovieContainer, overwrite: Bool,
-    isMadeUp: Bool, sound: MovieSound, constantRate: FrameRate?, hasReports: Bool, sync: Duration?
+    isMadeUp: Bool, sound: MovieSound, constantRate: FrameRate?, hasReports: Bool, sync: Duration?,
+    keptTotal: KeptTotal? = nil
   ) throws(RunError) {
+    self.keptTotal = keptTotal
     output = try MovieOutput(path: given.path, overwrite: overwrite, isMadeUp: isMadeUp, sync: sync)
     self.given = given
     self.sound = sound
@@ -181,6 +186,7 @@ final class MovieRecording: RecordingFile {
     }
     settleSound(as: .delivered)
     for track in tracks { track.note(path: name) }
+    deletedFiles = keptTotal?.trim(after: name, bytes: byteCount) ?? []
   }
 
   func abandon() {

@@ -4,8 +4,11 @@ internal import SprocketLibAV
 
 /// What a user may choose about a movie.
 public struct MovieSettings: KindSettings {
-  /// Name of the file. The ending selects the container; `{n}` is replaced by the file's number.
+  /// Name of the file. The ending selects the container; `{n}` is replaced by the file's number. `-` is
+  /// standard output.
   public var path = OutputName()
+  /// Container of a movie on standard output; `nil`: MP4.
+  public var container: Container?
   /// `nil`: 90.
   public var quality: Int?
   public var codec = MovieCodec()
@@ -23,6 +26,8 @@ public struct MovieSettings: KindSettings {
   public var longest: Extent?
   /// Free space of the disk below which a recording ends.
   public var keepFree: ByteCount?
+  /// Bytes that the files of the movie's name may take together; the oldest are deleted.
+  public var keepTotal: ByteCount?
   /// Time by which a recording begins before it was asked for.
   public var preRoll: Duration?
   /// `nil`: 256 MiB.
@@ -34,9 +39,18 @@ public struct MovieSettings: KindSettings {
 
   public init() {}
 
+  /// Kinds of movies.
+  public enum Container: String, SettingValue, CaseIterable { case mov, mp4, mkv, webm }
+
   public static var settings: [Setting<MovieSettings>] {
+    fileSettings + recordingSettings + MovieCodec.settings.map { $0.within(\.codec) }
+  }
+
+  private static var fileSettings: [Setting<MovieSettings>] {
     [
-      Setting("path", \.path, places: ["n"], "of the file: .mov, .mp4 or .mkv; {n} is its number"),
+      Setting(
+        "path", \.path, places: ["n"],
+        "of the file: .mov, .mp4, .mkv or .webm; {n} is its number; -: standard output"),
       Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded; auto: 90"),
       Setting(
         "rate", \.rate, "constant frames per second: frames are doubled and left out, and counted"),
@@ -44,11 +58,21 @@ public struct MovieSettings: KindSettings {
         "reports", \.reports,
         "a track with a line of JSON per frame, as the output reports writes them"),
       .sync(\.sync),
+      Setting("container", \.container, "of a movie on standard output; auto: mp4, in fragments"),
+    ]
+  }
+
+  private static var recordingSettings: [Setting<MovieSettings>] {
+    [
       Setting("on-demand", \.isOnDemand, "records only when it is asked for"),
       Setting(
         "split", \.split, "a movie goes on in its next file after so much time, or so many bytes"),
       Setting("longest", \.longest, "a movie ends after so much time, or so many bytes"),
       Setting("keep-free", \.keepFree, "a movie ends when its disk has less free than that"),
+      Setting(
+        "keep-total", \.keepTotal,
+        "deletes the oldest files of this name, of earlier runs too, so that all take less than that"
+      ),
       Setting(
         "pre-roll", \.preRoll,
         "begins so long before it was asked for; auto: 2 s before `record-when` held"),
@@ -60,7 +84,6 @@ public struct MovieSettings: KindSettings {
         "records while a condition on the stages' reports holds, such as motion.score > 0.2"),
       Setting("keep", \.keep, "goes on for so long after `record-when` held; auto: 3s"),
     ]
-      + MovieCodec.settings.map { $0.within(\.codec) }
   }
 
   /// Pre-roll where the condition `when` asks and none is given, 2 s. Larger: more is seen of what led to the
@@ -71,10 +94,69 @@ public struct MovieSettings: KindSettings {
   private static let conditionSlack = Duration.seconds(3)
 
   public func errors(at path: (String) -> SettingPath) -> [RunError] {
-    let ending = RunError.thrown { () throws(RunError) in
+    guard self.path.path != MovieSink.standardOutput else { return streamErrors(at: path) }
+    var ending = RunError.thrown { () throws(RunError) in
       if !self.path.isEmpty { _ = try MovieSink.container(self.path.path) }
     }.map { RunError($0.code, $0.description, [path("path")]) }
-    return ending + RunError.thrown { () throws(RunError) in try codec.check(at: path) }
+    if container != nil, !self.path.isEmpty {
+      ending.append(
+        RunError(
+          .usage,
+          "the ending of \(self.path.path) says what kind of movie it is; the container is for "
+            + "standard output (-), leave it out", [path("container")]))
+    }
+    if let kind = MovieContainer(path: self.path.path), codec.isJPEG {
+      ending += RunError.thrown { () throws(RunError) in try MovieSink.checkJPEG(kind) }
+        .map { RunError($0.code, $0.description, [path("codec")]) }
+    }
+    return ending + totalErrors(at: path)
+      + RunError.thrown { () throws(RunError) in try codec.check(at: path) }
+  }
+
+  /// Errors of a movie on standard output.
+  private func streamErrors(at path: (String) -> SettingPath) -> [RunError] {
+    var errors = RunError.thrown { () throws(RunError) in try codec.check(at: path) }
+    if container == .webm, codec.isJPEG {
+      errors += RunError.thrown { () throws(RunError) in try MovieSink.checkJPEG(.webm) }
+        .map { RunError($0.code, $0.description, [path("codec")]) }
+    }
+    if isAsked || recordsAtOnce {
+      let settings = [
+        ("on-demand", isOnDemand), ("record-when", !when.isEmpty), ("split", split != nil),
+        ("longest", longest != nil), ("keep-free", keepFree != nil),
+        ("keep-total", keepTotal != nil),
+      ].filter(\.1).map { path($0.0) }
+      errors.append(RunError(.usage, MovieSink.isOneStream, [path("path")] + settings))
+    }
+    return errors
+  }
+
+  /// Errors of a total that cannot be kept.
+  private func totalErrors(at path: (String) -> SettingPath) -> [RunError] {
+    guard let keepTotal else { return [] }
+    guard KeptTotal.files(of: self.path) != nil else {
+      return [
+        RunError(
+          .usage,
+          "keeping a total deletes files by their numbers; give the movie a name that has {n} once, such as "
+            + "ride-{n}.mov", [path("keep-total"), path("path")])
+      ]
+    }
+    guard split != nil || isAsked else {
+      return [
+        RunError(
+          .usage,
+          "keeping a total deletes whole files; let the movie be split, such as every 5m",
+          [path("keep-total"), path("split")])
+      ]
+    }
+    guard case .bytes(let size) = split, size.bytes > keepTotal.bytes / 2 else { return [] }
+    return [
+      RunError(
+        .usage,
+        "the total \(keepTotal.settingText) is less than two files of \(size.settingText); give more, or let "
+          + "the files be smaller", [path("keep-total"), path("split")])
+    ]
   }
 
   /// Whether recordings wait until they are asked for, by a user or the condition.
@@ -124,15 +206,17 @@ extension Setting {
 
 extension MovieSink {
   public static let kind = SinkKind(
-    "movie", "a movie: .mov, .mp4 or .mkv", argument: "path", MovieSettings.self
+    "movie", "a movie: .mov, .mp4, .mkv or .webm", argument: "path", MovieSettings.self
   ) { (settings, request) throws(RunError) in
     MovieSink(
-      request.name ?? "movie", path: settings.path.settingText, quality: settings.quality ?? 90,
+      request.name ?? "movie", path: settings.path.settingText, container: settings.container,
+      quality: settings.quality ?? 90,
       codec: settings.codec,
       constantRate: settings.rate, overwrite: request.overwrite,
       isOnDemand: settings.isAsked || settings.recordsAtOnce, limits: settings.limits,
       preRoll: settings.usedPreRoll, sound: try request.makeTaps("movie"),
-      soundSettings: request.sound, hasReports: settings.reports, sync: settings.sync)
+      soundSettings: request.sound, hasReports: settings.reports, sync: settings.sync,
+      keepTotal: settings.keepTotal)
   }
 }
 

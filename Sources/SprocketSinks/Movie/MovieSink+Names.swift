@@ -7,13 +7,15 @@ extension MovieSink {
   /// never replaces a file.
   func takeName(_ name: OutputName, _ number: Int) throws(RunError) -> MovieName {
     let hasPlace = name.hasNumber
+    // Behind those of earlier runs, so that a lower number means an older file.
+    let first = name == pattern ? keptTotal?.highestNumber ?? 0 : 0
     return try names.take(
-      name, number, isMadeUp: number > 1 || hasPlace, replaces: overwrite && !hasPlace)
+      name, first + number, isMadeUp: number > 1 || hasPlace, replaces: overwrite && !hasPlace)
   }
 
   /// What replaces a movie may have fewer files than that had: the others do not belong to it.
   func noteLaterFiles() {
-    guard overwrite, fileCount > 0 else { return }
+    guard overwrite, fileCount > 0, !isStream else { return }
     let others = (fileCount + 1...fileCount + 1000).lazy.map { [pattern] in
       MovieNames.path(pattern, $0)
     }

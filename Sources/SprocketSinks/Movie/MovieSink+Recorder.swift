@@ -19,7 +19,7 @@ extension MovieSink {
   ) throws(RunError) -> MovieRecording {
     try MovieRecording(
       name, container: container, overwrite: overwrite, isMadeUp: isMadeUp, sound: sound,
-      constantRate: constantRate, hasReports: reports != nil, sync: sync)
+      constantRate: constantRate, hasReports: reports != nil, sync: sync, keptTotal: keptTotal)
   }
 
   /// Throws if the first file could not be made: makes it, and removes it.

@@ -4,7 +4,7 @@ internal import SprocketFiles
 internal import SprocketLibAV
 internal import Synchronization
 
-/// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.
+/// `--movie`: MOV, MP4, MKV or WebM, by the ending of the file's name.
 ///
 /// With a codec (`MovieCodec`) pictures are encoded by libavcodec, on the sink's thread and the encoder's
 /// own; live so that no frame refers to a later one.
@@ -38,11 +38,15 @@ public final class MovieSink: Recorder {
   /// What has the orientation, in place of the format.
   let turn: OrientationSetting?
   private let quality: Int
+  /// What a movie on standard output is.
+  let streamContainer: MovieContainer
   let codec: MovieCodec
   let constantRate: FrameRate?
   let overwrite: Bool
   public let isOnDemand: Bool
   public let limits: RecordingLimits
+  /// What deletes the oldest files; `nil` if nothing does.
+  let keptTotal: KeptTotal?
   public let preRoll: PreRoll?
   let sound: MovieSound
   let sync: Duration?
@@ -72,9 +76,10 @@ public final class MovieSink: Recorder {
   private(set) var framesBehind: UInt64 = 0
   private let isGivenUp = Atomic<Bool>(false)
   /// The error of the first file that could not be completed when the next one began.
-  private var failure: RunError?
+  var failure: RunError?
   let names = MovieNames()
-  public private(set) var notes: [String] = []
+  public var notes: [String] { ownNotes + (keptTotal?.notes ?? []) }
+  private var ownNotes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
@@ -83,12 +88,14 @@ public final class MovieSink: Recorder {
   /// was recorded is off the disk for longer. With `turn` each file has the orientation that it has when the
   /// file begins. `hasOwnPaths`: each recording is asked for with a path, so that none is made of `path`.
   public init(
-    _ name: String = "movie", path: String, hasOwnPaths: Bool = false,
+    _ name: String = "movie", path: String, container: MovieSettings.Container? = nil,
+    hasOwnPaths: Bool = false,
     turn: OrientationSetting? = nil, quality: Int = 90, codec: MovieCodec = MovieCodec(),
     constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
-    hasReports: Bool = false, sync: Duration? = nil
+    hasReports: Bool = false, sync: Duration? = nil,
+    keepTotal: ByteCount? = nil
   ) {
     self.name = name
     self.hasOwnPaths = hasOwnPaths
@@ -98,17 +105,24 @@ public final class MovieSink: Recorder {
     self.sound = MovieSound(sound, soundSettings)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     pattern = OutputName(path)
+    streamContainer = container.flatMap { MovieContainer(rawValue: $0.rawValue) } ?? .mp4
     self.quality = quality
     self.codec = codec
     self.constantRate = constantRate
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
     self.limits = limits
+    keptTotal = keepTotal.flatMap {
+      KeptTotal($0, of: OutputName(path), fileBytes: limits.fileBytes)
+    }
+    contract(
+      keepTotal == nil || keptTotal != nil,
+      "deletes old files of \(path); give a name with {n}, once")
     self.preRoll = preRoll
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
-    let container = try Self.container(path)
+    let container = try ownContainer
     // Loaded before the first frame, since it takes 50 ms, and before memory is planned.
     try RunError.checkLibAV(for: path)
     let (new, newEncoding) = try declare(&setup, container)
@@ -143,20 +157,12 @@ public final class MovieSink: Recorder {
     }
   }
 
-  static func container(_ path: String) throws(RunError) -> MovieContainer {
-    if let container = MovieContainer(path: path) { return container }
-    let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
-    throw RunError(
-      .usage,
-      "cannot write movie to \(path): the ending says what kind of file it is; give one of \(known)"
-    )
-  }
-
   /// Declares what of each frame is read, and how it gets into the file.
   private func declare(
     _ setup: inout SinkSetup, _ container: MovieContainer
   ) throws(RunError) -> (JPEGPacker.Requirements?, MovieEncoding?) {
     guard codec.isJPEG else { return try declareEncoded(&setup, container) }
+    try Self.checkJPEG(container)
     let needs = try setup.readsJPEGs(name, note)
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("movie: colours are \(matrix)'s, and marked so; most players take BT.601's for granted")
@@ -236,18 +242,6 @@ public final class MovieSink: Recorder {
     }
   }
 
-  /// Begins the file that holds pictures of the present format.
-  func goOn() throws(RunError) {
-    if let recording, recording.isEmpty {
-      describe(recording)
-    } else {
-      // Recording goes on in the next file even if this one cannot be completed; `finish` throws
-      // the error.
-      do throws(RunError) { try close() } catch { failure = failure ?? error }
-      try begin(try Self.container(path))
-    }
-  }
-
   /// Tells a file that is empty of the present format.
   func describe(_ file: MovieRecording) {
     guard let format else { return }
@@ -257,7 +251,7 @@ public final class MovieSink: Recorder {
     fitsFile = true
   }
 
-  private func begin(_ container: MovieContainer) throws(RunError) {
+  func begin(_ container: MovieContainer) throws(RunError) {
     fileCount += 1
     let name = try takeName(pattern, fileCount)
     fileCount = name.number
@@ -271,9 +265,11 @@ public final class MovieSink: Recorder {
   /// Makes no file of the pictures so far: it is removed when the run ends. From any thread.
   package func giveUp() { isGivenUp.store(true, ordering: .releasing) }
 
-  private func close() throws(RunError) {
+  func close() throws(RunError) {
     guard let recording else { return }
-    if recording.isEmpty { note("movie: no frame came, so there is no \(recording.path)") }
+    if recording.isEmpty {
+      note("movie: no frame came, so there is no \(isStream ? "movie" : recording.path)")
+    }
     defer {
       keptFrames += recording.durableCount
       count(recording)
@@ -294,6 +290,6 @@ public final class MovieSink: Recorder {
 
   /// Once, however many epochs there are.
   func note(_ text: String) {
-    if !notes.contains(text) { notes.append(text) }
+    if !ownNotes.contains(text) { ownNotes.append(text) }
   }
 }

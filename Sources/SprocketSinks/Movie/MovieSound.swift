@@ -19,7 +19,7 @@ struct MovieSound {
   /// How sound is stored in such a file; `nil` for PCM.
   func codec(_ container: MovieContainer) -> SoundCodec? {
     switch settings.codec {
-    case nil: container.holdsPCM ? nil : .aac
+    case nil: container.holdsPCM ? nil : container == .webm ? .opus : .aac
     case .pcm: nil
     case .aac: .aac
     case .opus: .opus
@@ -43,13 +43,13 @@ struct MovieSound {
       throw RunError(
         .usage,
         "cannot record PCM into \(path): .\(container.rawValue) files have none; record a .mov or .mkv, or "
-          + "choose aac", change: .audioCodec)
+          + "choose \(container == .webm ? "opus" : "aac")", change: .audioCodec)
     }
     guard container.holds(codec) else {
       throw RunError(
         .usage,
         "cannot record \(codec.rawValue) into \(path): .\(container.rawValue) files do not hold it; record a "
-          + ".mp4 or .mkv, or choose aac", change: .audioCodec)
+          + ".mp4 or .mkv, or choose \(container == .webm ? "opus" : "aac")", change: .audioCodec)
     }
     return try unplaced { (format) throws(RunError) in
       try encoder(codec, settings(codec, format).format(of: format))

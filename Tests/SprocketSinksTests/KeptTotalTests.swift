@@ -1,0 +1,144 @@
+import Foundation
+import SprocketCore
+import SprocketFiles
+import TestExpectations
+import TestSupport
+import Testing
+
+@testable import SprocketSinks
+
+/// Files are numbered names of 100 bytes; a total of 1K has room for ten.
+@Suite struct KeptTotalTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func write(_ names: [String], bytes: Int = 100) throws {
+    for name in names { _ = try scratch.write(name, [UInt8](repeating: 7, count: bytes)) }
+  }
+
+  private func names() throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: scratch.url.path))
+  }
+
+  private func total(_ name: String, limit: Int, fileBytes: UInt64? = nil) throws -> KeptTotal {
+    try #require(
+      KeptTotal(ByteCount(limit), of: OutputName(scratch.path(name)), fileBytes: fileBytes))
+  }
+
+  /// What is deleted when a file is complete, without its folder.
+  private func trim(_ total: KeptTotal, _ name: String, bytes: UInt64 = 100) -> [String] {
+    total.trim(after: scratch.path(name), bytes: bytes).map {
+      String($0.split(separator: "/").last!)
+    }
+  }
+
+  @Test func theLowestNumbersGoFirst() throws {
+    try write((5...14).map { "ride-\($0).mov" })
+    let kept = try total("ride-{n}.mov", limit: 800)
+    // Ten files, and room for one: three too many.
+    expectEqual(trim(kept, "ride-14.mov"), ["ride-5.mov", "ride-6.mov", "ride-7.mov"])
+    try expectEqual(names(), Set((8...14).map { "ride-\($0).mov" }))
+    expectEmpty(trim(kept, "ride-14.mov"))
+    expectEqual(kept.notes.count, 1)
+  }
+
+  @Test func numbersAreComparedAndNotTexts() throws {
+    try write(["ride-9.mov", "ride-10.mov", "ride-100.mov"])
+    let kept = try total("ride-{n}.mov", limit: 300)
+    expectEqual(trim(kept, "ride-100.mov"), ["ride-9.mov"])
+  }
+
+  @Test func whatThePatternDidNotMakeStays() throws {
+    let others = [
+      "ride.mov", "ride-.mov", "ride-01.mov", "ride-0.mov", "ride--1.mov", "ride-1.mp4",
+      "ride-1.mov.bak",
+      "ride-1.partial", "ride-x1.mov", "aride-1.mov", "ride-1a.mov", "ride-+1.mov", "ride-1-2.mov",
+      "Ride-1.mov", "ride-99999999999999999999.mov", "ride-1.partial.partial.mov", "ride-١.mov",
+    ]
+    try write(others)
+    try FileManager.default.createDirectory(
+      atPath: scratch.path("ride-2.mov"), withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch.path("ride-3.mov"), withDestinationPath: scratch.path("ride.mov"))
+    try write(["ride-7.mov"])
+    let kept = try total("ride-{n}.mov", limit: 1)
+    let all = try names()
+    expectEmpty(trim(kept, "ride-7.mov"))
+    try expectEqual(names(), all)
+    // The newest file alone is above the limit, which is said.
+    expectEqual(kept.notes.count, 1)
+  }
+
+  @Test func theFileUnderWayCountsAsTheLargestOrAsItsSplit() throws {
+    try write((1...5).map { "a-\($0).mov" })
+    expectEmpty(trim(try total("a-{n}.mov", limit: 600), "a-5.mov"))
+    expectEqual(trim(try total("a-{n}.mov", limit: 600, fileBytes: 200), "a-5.mov"), ["a-1.mov"])
+    let kept = try total("a-{n}.mov", limit: 600)
+    // Four are left; the largest so far has 300 bytes.
+    expectEqual(trim(kept, "a-5.mov", bytes: 300), ["a-2.mov"])
+  }
+
+  @Test func whatAnEarlierRunLeftGoesInItsTurnAndWhatIsWrittenStays() throws {
+    try write(["a-1.partial.mov", "a-2.mov", "a-4.mov"])
+    var file = try PartialFile(path: scratch.path("a-3.mov"), purpose: "movie", overwrite: false)
+    try file.write([UInt8](repeating: 1, count: 500).span)
+    let kept = try total("a-{n}.mov", limit: 100)
+    expectEqual(trim(kept, "a-4.mov"), ["a-1.partial.mov", "a-2.mov"])
+    try expectEqual(names(), ["a-3.partial.mov", "a-4.mov"])
+    try file.complete()
+  }
+
+  @Test func numbersBeginBehindThoseThatAreThere() throws {
+    try expectEqual(total("a-{n}.mov", limit: 1).highestNumber, 0)
+    try write(["a-7.mov", "a-12.partial.mov", "a-x.mov"])
+    let kept = try total("a-{n}.mov", limit: 1)
+    expectEqual(kept.highestNumber, 12)
+    try write(["a-40.mov"])
+    expectEqual(kept.highestNumber, 12)
+  }
+
+  @Test func aRecordingWithANameOfItsOwnDeletesNothing() throws {
+    try write(["a-1.mov", "a-2.mov"])
+    expectEmpty(trim(try total("a-{n}.mov", limit: 1), "other.mov"))
+  }
+
+  @Test(arguments: ["movie.mov", "take{n}/movie.mov", "a-{n}-{n}.mov"])
+  func aNameWithoutANumberOfItsOwnKeepsNoTotal(_ name: String) {
+    expectTrue(KeptTotal(ByteCount(1), of: OutputName(name), fileBytes: nil) == nil)
+  }
+
+  @Test func wrongSettingsAreRefusedWithTheirPaths() {
+    func paths(_ choose: (inout MovieSettings) -> Void) -> [[String]] {
+      var settings = MovieSettings()
+      (settings.path, settings.keepTotal) = ("a-{n}.mov", ByteCount(1 << 30))
+      choose(&settings)
+      return settings.errors { SettingPath($0) }.map { $0.settings.map(\.description) }
+    }
+    expectEqual(paths { $0.split = .time(.seconds(60)) }, [])
+    expectEqual(paths { $0.isOnDemand = true }, [])
+    expectEqual(paths { $0.path = "a.mov" }, [["keep-total", "path"]])
+    expectEqual(paths { _ in }, [["keep-total", "split"]])
+    expectEqual(paths { $0.split = .bytes(ByteCount(1 << 30)) }, [["keep-total", "split"]])
+    expectEqual(paths { $0.split = .bytes(ByteCount(1 << 29)) }, [])
+  }
+
+  @Test func standardOutputTakesOneMovie() {
+    func paths(_ choose: (inout MovieSettings) -> Void) -> [[String]] {
+      var settings = MovieSettings()
+      settings.path = "-"
+      choose(&settings)
+      return settings.errors { SettingPath($0) }.map { $0.settings.map(\.description) }
+    }
+    expectEqual(paths { $0.container = .mkv }, [])
+    expectEqual(paths { $0.split = .time(.seconds(1)) }, [["path", "split"]])
+    expectEqual(
+      paths { ($0.isOnDemand, $0.keepFree) = (true, ByteCount(1)) },
+      [
+        ["path", "on-demand", "keep-free"]
+      ])
+    expectEqual(paths { ($0.path, $0.container) = ("a.mkv", .mkv) }, [["container"]])
+    expectEqual(paths { $0.container = .webm }, [["codec"]])
+    expectEqual(paths { $0.path = "a.webm" }, [["codec"]])
+  }
+}
