@@ -15,6 +15,7 @@ struct StagesCommand: ParsableCommand {
   var json = false
 
   func execute(_ kinds: Kinds) throws {
+    try kinds.requireNoMistakes()
     let lines = try lines(kinds)
     guard json else {
       for line in lines { Console.output.say(line) }
@@ -29,38 +30,32 @@ struct StagesCommand: ParsableCommand {
 
   private func lines(_ kinds: Kinds) throws(RunError) -> [String] {
     guard let name else { return overview(kinds) }
-    let sound = soundLines(name, kinds)
-    if let source = kinds.sources.first(where: { $0.name == name }) {
-      return ["\(source.name): \(source.text)", "use: --source \(source.usage)"]
-        + lines(source.settings) + (sound.isEmpty ? [] : [""] + sound)
-    }
-    if !sound.isEmpty { return sound }
-    if let sink = kinds.outputs.first(where: { $0.name == name }) {
-      return ["\(sink.name): \(sink.text)", "use: --sink \(sink.usage)"] + lines(sink.settings)
-    }
-    guard let plugin = kinds.stages.first(where: { $0.name == name }) else {
-      let known =
-        kinds.stages.map(\.name) + kinds.sources.map(\.name) + kinds.outputs.map(\.name)
-        + kinds.microphones.map(\.name) + kinds.audioStages.map(\.name)
-      throw RunError(
-        .usage, "there is no stage, source or sink `\(name)`; " + knownNames(known, near: name))
-    }
+    let found =
+      kinds.sources.filter { $0.name == name }.map { described($0, "--source") }
+      + kinds.microphones.filter { $0.name == name }.map { described($0, "--microphone") }
+      + kinds.audioStages.filter { $0.name == name }.map {
+        ["\($0.name): \($0.text)", "use: --audio-stage \($0.name)"] + lines($0.settings)
+      }
+      + kinds.outputs.filter { $0.name == name }.map { described($0, "--sink") }
+      + kinds.stages.filter { $0.name == name }.map(described)
+    guard found.isEmpty else { return Array(found.joined(separator: [""])) }
+    let known =
+      kinds.stages.map(\.name) + kinds.sources.map(\.name) + kinds.outputs.map(\.name)
+      + kinds.microphones.map(\.name) + kinds.audioStages.map(\.name)
+    throw RunError(
+      .usage, "there is no stage, source or sink `\(name)`; " + knownNames(known, near: name))
+  }
+
+  private func described<Made, Request>(_ kind: Kind<Made, Request>, _ option: String) -> [String] {
+    ["\(kind.name): \(kind.text)", "use: \(option) \(kind.usage)"] + lines(kind.settings)
+  }
+
+  private func described(_ plugin: Plugin) -> [String] {
     let orders = plugin.stages.map { stage in
       let order = stage.order == .any ? "any order, in parallel" : "in sequence"
       return plugin.stages.count > 1 ? "stage \(stage.name), \(order)" : order
     }
     return ["\(plugin.name): \(plugin.text)"] + orders + lines(plugin.settings) + fields(plugin)
-  }
-
-  /// What is called `name` among sources and stages of sound.
-  private func soundLines(_ name: String, _ kinds: Kinds) -> [String] {
-    if let source = kinds.microphones.first(where: { $0.name == name }) {
-      return ["\(source.name): \(source.text)", "use: --microphone \(source.usage)"]
-        + lines(source.settings)
-    }
-    guard let stage = kinds.audioStages.first(where: { $0.name == name }) else { return [] }
-    return ["\(stage.name): \(stage.text)", "use: --audio-stage \(stage.name)"]
-      + lines(stage.settings)
   }
 
   private func overview(_ kinds: Kinds) -> [String] {

@@ -8,8 +8,9 @@ public struct Kinds: Sendable {
   public let audioStages: [AudioPlugin]
   public let outputs: [SinkKind]
 
-  /// Throws where two of a list have one name, and where the stages of a plug-in have settings of several
-  /// types.
+  /// Throws where two of a list have one name, where no option can name one, and where the stages of a
+  /// plug-in have settings of several types. All other mistakes of those who wrote the kinds are found when a run has
+  /// one of them: to look for them in all would take longer than all else at a program's start.
   public init(
     sources: [SourceKind] = builtinSources, microphones: [AudioSourceKind] = builtinAudioSources,
     stages: [Plugin], audioStages: [AudioPlugin], outputs: [SinkKind] = builtinSinks
@@ -20,7 +21,9 @@ public struct Kinds: Sendable {
     self.audioStages = audioStages.sorted { $0.name < $1.name }
     self.outputs = outputs.sorted { $0.name < $1.name }
     for role in Role.allCases {
-      let names = self[role].map(\.name)
+      let kinds = self[role]
+      if let mistake = kinds.lazy.compactMap(\.nameMistake).first { throw mistake }
+      let names = kinds.map(\.name)
       for (index, name) in names.enumerated() where names[..<index].contains(name) {
         throw RunError(.usage, "two \(role.noun)s are called \(name); rename one of them")
       }
@@ -83,6 +86,15 @@ public struct Kinds: Sendable {
     }
   }
 
+  /// Throws the first mistake in what any kind declares.
+  public func requireNoMistakes() throws(RunError) {
+    for role in Role.allCases {
+      for kind in self[role] {
+        if let mistake = kind.mistakes.first { throw mistake }
+      }
+    }
+  }
+
   /// Throws where there is none of that name.
   public func kind(_ name: String, _ role: Role) throws(RunError) -> any NamedKind {
     if let kind = self[role].first(where: { $0.name == name }) { return kind }
@@ -111,9 +123,11 @@ extension Kinds {
     return StageChoice(plugin, settings: part.settings)
   }
 
-  /// Errors for settings of a part with which nothing can be made.
+  /// Mistakes in the kind of a part, or errors for settings of the part with which nothing can be made.
   func errors(of part: Part, _ role: Role) -> [RunError] {
     guard let kind = self[role].first(where: { $0.name == part.kind }) else { return [] }
+    let mistakes = kind.mistakes
+    guard mistakes.isEmpty else { return mistakes }
     let refused = RunError.thrown { () throws(RunError) in
       try part.settings.check(of: "the \(role.noun) \(part.kind)") { role.path(part.id, $0) }
     }

@@ -57,7 +57,8 @@ public struct StageUnderTest<S: Stage> {
   private let unpacker = FrameUnpacker()
   private let plan: UnpackPlan
 
-  /// Configures `stage`. Throws its error, or `RunError` if there is no memory.
+  /// Configures `stage`. Throws its error, or `RunError` if there is no memory, or if its settings or its
+  /// report are declared wrongly.
   ///
   /// - Parameters:
   ///   - frame: a sample of the frames to come; all have its format.
@@ -67,6 +68,8 @@ public struct StageUnderTest<S: Stage> {
     _ stage: S, for frame: TestFrame, isLive: Bool = true, remaining: Remaining = Remaining(),
     controls: ControlPort? = nil
   ) throws {
+    let owner = "the stage \(S.self)"
+    for mistake in S.Settings.mistakes(of: owner) + S.Report.mistakes(of: owner) { throw mistake }
     self.stage = stage
     format = frame.format
     var setup = StageSetup(

@@ -282,6 +282,34 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
   }
 }
 
+/// Its default is beyond its range.
+private struct Wrong: Stage {
+  static let order = Order.any
+  struct Settings: KindSettings {
+    var share = 1.5
+    static var settings: [Setting<Self>] { [Setting("share", \.share, range: 0...1, "of light")] }
+  }
+  var settings = Settings()
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+}
+
+@Suite struct WrongDeclarationTests {
+  @Test func aStageThatIsDeclaredWronglyIsNeitherShownNorRun() {
+    let sentence = "the stage Wrong: share=1.5 is not allowed: give 0 to 1"
+    let frame = level(1)
+    let shown = #expect(throws: RunError.self) { try StageUnderTest(Wrong(), for: frame) }
+    expectEqual(shown?.description, "the default of \(sentence)")
+    let wrong = StageChoice(Plugin("Wrong", "is wrong", Wrong.self))
+    let run = #expect(throws: RunError.self) {
+      try TestRun(of: TestCamera([frame]), through: [wrong])
+    }
+    expectEqual(run?.description, "the default of \(sentence)")
+  }
+}
+
 /// Switches a lamp on at its third frame, and reports the completion events.
 private struct Lamp: Stage {
   static let order = Order.sequence

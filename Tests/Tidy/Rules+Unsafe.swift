@@ -181,7 +181,7 @@ extension Rules {
     Permission("Tests/Microphone", ["main"], "interrupts a source from another thread"),
     Permission(
       "Tests/SprocketEngineTests",
-      ["EngineHarness", "RequestStormTests", "RequestTests", "YearTests"],
+      ["EngineHarness", "RequestStormTests", "RequestTests", "ShortFrameTests", "YearTests"],
       "sources and sinks that look at slots; the environment"),
     Permission("Tests/SessionCost", ["SessionCost"], "waits for standard input"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),

@@ -86,6 +86,9 @@ public protocol NamedKind: Sendable {
   /// The setting that options write behind the name and a colon, such as `path`; `nil` if there is none.
   var argument: String? { get }
   var settingsType: any KindSettings.Type { get }
+  /// Mistakes of the kind's author: a name that no option can name, two settings or two fields of a report
+  /// with one name, a default that is not allowed. No run begins with such a kind.
+  var mistakes: [RunError] { get }
   /// Errors for settings with which nothing can be made, whatever the device and the frames are. `path`
   /// returns the path of a setting, or of the whole.
   func errors(of settings: any KindSettings, at path: (String?) -> SettingPath) -> [RunError]

@@ -164,34 +164,71 @@ public struct CaptureSlot: ~Copyable {
   }
 
   /// Declares that the first `count` of `bytes` are the frame, its planes one behind the other
-  /// without padding; none, for a frame of which nothing arrived.
+  /// without padding; none, for a frame of which nothing arrived. A frame without bytes is `corrupt`, and so
+  /// is a raw one that has fewer than its format; the rest of it is zero. Encoded frames may have any length.
   public mutating func filled(_ count: Int) {
     let room = unsafe storage.pointee.sourceCapacity
     contract(
       count <= room,
       "fills \(count) bytes of a slot that has \(room); say more in SourceDescription.capacity")
-    unsafe storage.pointee.exported = ExportedPlanes()
-    guard count > 0, let memory = unsafe storage.pointee.sourceMemory else {
-      unsafe storage.pointee.source = unsafe ImageStorage()
-      unsafe storage.pointee.records[.source].byteCount = 0
-      return
+    unsafe storage.pointee.clearSource()
+    let whole = packedCount
+    guard count > 0, whole <= room, let memory = unsafe storage.pointee.sourceMemory else { return }
+    if count < whole {
+      // What an earlier frame left there.
+      unsafe (memory + count).initializeMemory(as: UInt8.self, repeating: 0, count: whole - count)
     }
     unsafe storage.pointee.source = unsafe ImageStorage(
       packedAt: memory.assumingMemoryBound(to: UInt8.self), byteCount: count, format)
-    unsafe storage.pointee.records[.source].byteCount = count
+    unsafe storage.pointee.records[.source].byteCount = whole > 0 ? min(count, whole) : count
   }
 
-  /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture.
-  /// The engine passes `handle` to `Source.reclaim` after the last reader. `exported` gives other devices
-  /// access to the memory (DMABUF).
+  /// Bytes of a raw frame without padding; 0 if frames are encoded, which have any length.
+  private var packedCount: Int {
+    format.pixelFormat.isEncoded
+      ? 0 : format.pixelFormat.byteCount(width: format.width, height: format.height)
+  }
+
+  /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture, which have
+  /// `byteCount` bytes without padding. A picture whose planes are smaller than those of its format is
+  /// `corrupt`. The engine passes `handle` to `Source.reclaim` after the last reader. `exported` gives other
+  /// devices access to the memory (DMABUF).
   public mutating func lend(
     _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer,
     exported: ExportedPlanes = ExportedPlanes()
   ) {
     unsafe storage.pointee.exported = exported
     unsafe storage.pointee.source = unsafe image
-    unsafe storage.pointee.records[.source].byteCount = byteCount
+    unsafe storage.pointee.records[.source].byteCount =
+      format.pixelFormat.isEncoded ? byteCount : min(byteCount, packedCount)
     unsafe storage.pointee.lent = unsafe handle
+  }
+}
+
+extension FrameStorage {
+  /// Lets the source's part be empty, as where nothing arrived.
+  package mutating func clearSource() {
+    unsafe exported = ExportedPlanes()
+    unsafe source = unsafe ImageStorage()
+    unsafe records[.source].byteCount = 0
+  }
+
+  /// Whether the source delivered a whole frame of `format`: any bytes of an encoded one, all planes of a
+  /// raw one. Whether what is encoded is whole, unpacking finds out.
+  package func holdsFrame(of format: FrameFormat) -> Bool {
+    let pixels = format.pixelFormat
+    let count = unsafe records[.source].byteCount
+    guard !pixels.isEncoded else { return count > 0 }
+    var whole = 0
+    for index in 0..<pixels.planeCount {
+      let size = pixels.plane(index, width: format.width, height: format.height)
+      let plane = unsafe source.planes[index]
+      guard unsafe plane.rows >= size.rows, unsafe plane.bytesPerRow >= size.bytesPerRow else {
+        return false
+      }
+      whole += size.bytesPerRow * size.rows
+    }
+    return count >= whole
   }
 }
 

@@ -45,6 +45,7 @@ public final class AudioEngine: @unchecked Sendable {
     _ source: any AudioSource, stages choices: [AudioChoice] = [], sinks: [any AudioSink] = [],
     held: Duration = .seconds(4)
   ) throws(RunError) {
+    for mistake in choices.flatMap(\.plugin.mistakes) { throw mistake }
     let stages = choices.map { $0.make() }
     thread = try JobThread("sound")
     let description = try source.open()

@@ -18,20 +18,6 @@ extension LaneWorker {
     }
   }
 
-  /// Whether the source delivered whole planes, of which a stage will make the first picture. Where nothing
-  /// arrived they have no rows. For other frames, unpacking finds that out.
-  func isWhole(_ slot: UnsafeMutablePointer<FrameStorage>, _ format: FrameFormat) -> Bool {
-    let pixels = format.pixelFormat
-    for index in 0..<pixels.planeCount {
-      let size = pixels.plane(index, width: format.width, height: format.height)
-      let plane = unsafe slot.pointee.source.planes[index]
-      guard unsafe plane.rows >= size.rows, unsafe plane.bytesPerRow >= size.bytesPerRow else {
-        return false
-      }
-    }
-    return true
-  }
-
   func deriveLuma(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
     let version = epoch.plan[written]
     let wanted = version.parts.intersection(.anyLuma)

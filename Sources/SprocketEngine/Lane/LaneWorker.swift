@@ -203,10 +203,6 @@ final class LaneWorker: @unchecked Sendable {
     if stage.declared.usesRemaining {
       unsafe slot.pointee.entered[stageIndex] = time
     }
-    if stage.declared.writing == .firstImage, unsafe !isWhole(slot, access.format) {
-      unsafe drop(slot, .corrupt)
-      return false
-    }
     if let written = access.written { unsafe prepareVersion(written, slot) }
     if let settings = unsafe slot.pointee.settings {
       unsafe settings._withUnsafeGuaranteedRef { settings in

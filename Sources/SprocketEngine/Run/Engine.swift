@@ -227,6 +227,7 @@ public final class Engine: @unchecked Sendable {
     var offset = 0
     for choice in choices {
       let plugin = choice.plugin
+      if let mistake = plugin.mistakes.first { throw mistake }
       // A program can pair a plug-in with settings of another one.
       guard type(of: choice.settings) == plugin.settingsType else {
         throw RunError(

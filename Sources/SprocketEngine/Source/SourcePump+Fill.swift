@@ -3,10 +3,10 @@ internal import SprocketRing
 
 // Fills slots.
 extension SourcePump {
-  /// Writes a frame's record into its slot and takes the frame from the source. Returns false if the
-  /// source's call to take lent memory back did not end in time.
+  /// Writes a frame's record into its slot and takes the frame from the source; one that is not whole becomes
+  /// corrupt. Returns false if a call of the source did not end in time.
   func fill(
-    _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
+    _ epoch: Epoch, slot index: Int, _ frame: inout ArrivedFrame, number: UInt64, isFirst: Bool
   ) -> Bool {
     let slot = unsafe epoch.memory.slots + index
     guard unsafe reclaim(slot, index) else { return false }
@@ -27,12 +27,6 @@ extension SourcePump {
     record.wasLate = frame.wasLate
     record.dequeued = lastArrival ?? 0
     record.sealed = record.dequeued
-    if let fate = frame.fate {
-      record.chainFate = fate
-      shared.mark(number, TapeEntry(fate))
-    } else if !epoch.plan.hasProcessing {
-      record.processed = record.dequeued
-    }
     record.eventEnd = shared.events.end
     unsafe slot.pointee.records[.source] = record
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
@@ -42,7 +36,17 @@ extension SourcePump {
     if let settings = newSettings(slot: index) {
       unsafe slot.pointee.settings = .passUnretained(settings)
     }
+    // A source may take a frame without saying that it filled anything.
+    unsafe slot.pointee.clearSource()
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
-    return source.take(into: &capture)
+    guard source.take(into: &capture) else { return false }
+    if unsafe !slot.pointee.holdsFrame(of: epoch.source.format) { frame.isCorrupt = true }
+    if let fate = frame.fate {
+      unsafe slot.pointee.records[.source].chainFate = fate
+      shared.mark(number, TapeEntry(fate))
+    } else if !epoch.plan.hasProcessing {
+      unsafe slot.pointee.records[.source].processed = record.dequeued
+    }
+    return true
   }
 }

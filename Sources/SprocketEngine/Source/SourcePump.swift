@@ -208,7 +208,7 @@ final class SourcePump: @unchecked Sendable {
         hasEnded = !isOver
         return .end
       case .epoch(let description, _): return .epoch(description)
-      case .frame(let frame):
+      case .frame(var frame):
         if isBeyondLimit(frame) {
           guard source.discard() else { return nil }
           isLimitReached = true
@@ -229,7 +229,7 @@ final class SourcePump: @unchecked Sendable {
           if leaveOut(frame, number) { break }
           return nil
         }
-        guard fill(epoch, slot: slot, frame, number: number, isFirst: isFirst) else {
+        guard fill(epoch, slot: slot, &frame, number: number, isFirst: isFirst) else {
           return nil
         }
         taking = nil

@@ -1,0 +1,101 @@
+// Mistakes in declarations of kinds. Their authors mend them, so no setting is named with the error.
+
+extension NamedKind {
+  public var mistakes: [RunError] { settingMistakes() }
+
+  /// Mistakes that kinds of all sorts can have. `required` is the setting that has to be given, whose default
+  /// need not be allowed.
+  func settingMistakes(required: String? = nil) -> [RunError] {
+    nameMistake.map { [$0] }
+      ?? settingsType.mistakes(of: "the \(Self.noun) \(name)", required: required)
+  }
+
+  /// The mistake in its name; `nil` if options and files can name it.
+  public var nameMistake: RunError? {
+    name.isNameable
+      ? nil
+      : RunError(.usage, "a \(Self.noun) is called `\(printable(name))`, \(nameRemedy)")
+  }
+}
+
+extension Kind {
+  public var mistakes: [RunError] {
+    settingMistakes(required: isArgumentOptional ? nil : argument)
+  }
+}
+
+extension Plugin {
+  public var mistakes: [RunError] {
+    let own = settingMistakes()
+    guard own.isEmpty else { return own }
+    let owner = "the stage \(name)"
+    let parts = [repeated("stages", stages.map(\.name), of: owner, "has")]
+    return parts.compactMap(\.self) + stages.flatMap { $0.reportType.mistakes(of: owner) }
+  }
+}
+
+extension KindSettings {
+  /// Mistakes in the declaration of these settings. `owner` is whose they are, such as "the stage focus". The
+  /// default of `required` need not be allowed.
+  package static func mistakes(of owner: String, required: String? = nil) -> [RunError] {
+    let settings = settings
+    let names = settings.map(\.name)
+    var mistakes = [repeated("settings", names, of: owner, "has")].compactMap(\.self)
+    mistakes += names.filter { !$0.isNameable }.map {
+      RunError(.usage, "\(owner) has a setting called `\(printable($0))`, \(nameRemedy)")
+    }
+    let usual = Self()
+    var copy = usual
+    for setting in settings where setting.name != required {
+      do throws(SettingError) {
+        try setting.apply(setting.read(from: usual), to: &copy)
+      } catch {
+        mistakes.append(RunError(.usage, "the default of \(owner): \(error)"))
+      }
+    }
+    return mistakes
+  }
+}
+
+extension FrameReport {
+  /// Mistakes in the declaration of this report.
+  package static func mistakes(of owner: String) -> [RunError] {
+    SprocketCore.mistakes(in: fields.map(\.description), of: owner)
+  }
+}
+
+/// Mistakes in fields of a report, and in those of its lists.
+private func mistakes(
+  in fields: [ReportFieldDescription], within list: String = "", of owner: String
+) -> [RunError] {
+  let names = fields.map { list + $0.name }
+  var mistakes = [repeated("fields", names, of: owner, "reports")].compactMap(\.self)
+  for case .list(let items) in fields.map(\.kind) {
+    let name = fields.first { $0.kind == .list(items) }?.name ?? ""
+    mistakes += SprocketCore.mistakes(in: items.fields, within: "\(list)\(name).", of: owner)
+  }
+  return mistakes
+}
+
+/// The error that two `things` have one name; `nil` if all names differ.
+private func repeated(
+  _ things: String, _ names: [String], of owner: String, _ verb: String
+) -> RunError? {
+  let twice = names.indices.first { names[..<$0].contains(names[$0]) }
+  return twice.map {
+    RunError(
+      .usage,
+      "\(owner) \(verb) two \(things) called `\(printable(names[$0]))`; rename one of them")
+  }
+}
+
+private let nameRemedy = "which no option can name; use letters, digits, - and _"
+
+extension String {
+  /// Whether options, paths of settings and files can name it: letters, digits, - and _, and no - at the
+  /// beginning, which begins an option.
+  fileprivate var isNameable: Bool {
+    !isEmpty && first != "-"
+      && allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
+  }
+}
