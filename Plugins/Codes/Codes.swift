@@ -36,7 +36,8 @@ public struct Codes: Stage {
     public var types = CodeTypes(
       Set(CodeType.allCases).subtracting([.i25, .codabar, .databar, .databarExpanded]))
     /// Time between two frames that are looked at, 0 to 60 s. Larger: less work, and a code is found later.
-    public var interval = Duration.milliseconds(100)
+    /// `nil`: 100 ms of a live source, and every picture of files, of which each may have another code.
+    public var interval: Duration?
     /// Smaller: less work, and small codes are missed.
     public var scale = Scale.full
     /// The most codes of a frame, 1 to 16; more are counted.
@@ -49,7 +50,7 @@ public struct Codes: Stage {
         Setting("types", \.types, "the kinds of codes to look for"),
         Setting(
           "interval", \.interval, range: .zero ... .seconds(60),
-          "looks at one frame in each; 0s: at every frame"),
+          "looks at one frame in each; 0s: at every frame; auto: 100ms live, else every frame"),
         Setting("scale", \.scale, "how large the picture is in which codes are looked for"),
         Setting("limit", \.limit, range: 1...CodesReport.capacity, "the most codes of a frame"),
       ]
@@ -68,7 +69,8 @@ public struct Codes: Stage {
     try setup.reads(.luma(settings.scale.luma))
     setup.readsHistory(1)
     writer = setup.report(Report.self)
-    intervalNanoseconds = settings.interval.nanosecondCount
+    let usual: Duration = setup.isLive ? .milliseconds(100) : .zero
+    intervalNanoseconds = (settings.interval ?? usual).nanosecondCount
     let size = setup.format.lumaSize(settings.scale.luma)
     guard max(size.width, size.height) <= ZBarScanner.longestSide else {
       throw StageError(

@@ -54,6 +54,8 @@ package struct FileWriter: ~Copyable {
 
   deinit { unsafe buffer.deallocate() }
 
+  package var keptPath: String? { file.keptPath }
+
   /// Number of frames that have been written to the kernel completely; 0 if another program removed
   /// the file, or if an fsync failed.
   package var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : takenFrames }

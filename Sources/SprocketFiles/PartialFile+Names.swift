@@ -22,6 +22,31 @@ extension PartialFile {
       .first { !isTaken($0) } ?? name(path, with: word)
   }
 
+  /// Gives a partial file that an earlier run left another name, `movie.interrupted.mov`, and lets the
+  /// descriptor stand for a new partial file, which is locked. An empty one stays. Returns 0 or an `errno`.
+  /// The corresponding C functions are `renameat2`, `open`, `flock` and `dup2`.
+  static func setAside(
+    _ descriptor: Int32, _ partial: String, of path: String, _ keptPath: inout String?
+  ) -> Int32 {
+    guard size(descriptor) > 0 else { return 0 }
+    let kept = freeName(path, with: ".interrupted")
+    let code = unsafe FileCalls.rename(AT_FDCWD, partial, to: kept, replaces: false)
+    guard code == 0 else { return code }
+    keptPath = kept
+    let new = unsafe FileCalls.open(
+      AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: FileCalls.usualMode)
+    guard new >= 0 else { return -new }
+    defer { close(new) }
+    _ = flock(new, LOCK_EX | LOCK_NB)
+    guard dup2(new, descriptor) >= 0 else { return errno }
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC) < 0 ? errno : 0
+  }
+
+  /// What is to be said of `keptPath`.
+  package static func note(kept path: String, _ owner: String) -> String {
+    "\(owner): what an interrupted run left is kept as \(path)"
+  }
+
   /// Opens a file and takes a shared lock, so that no run writes to it until the caller closes the returned
   /// descriptor. Throws if a run is writing to it. The result is negative if the file cannot be opened.
   /// The corresponding C functions are `open` and `flock`.

@@ -9,7 +9,8 @@ internal import Synchronization
 /// follow it while it grows. What is to be replaced stays until the new file is complete.
 ///
 /// An existing file is refused unless `overwrite` is set, and so is a partial one that an earlier run
-/// left; an empty one holds nothing and is taken over. What another run is writing is always refused.
+/// left: with `overwrite` that is kept (`keptPath`). An empty one is taken over. What another run is writing
+/// is always refused.
 ///
 /// A symbolic link that the user names is followed: what it points to is written or replaced, and the
 /// link stays. Names that the program makes up are not: under a partial name nothing is written into but
@@ -17,8 +18,8 @@ internal import Synchronization
 ///
 /// A new file has the owner, group and mode of what it replaces before it holds a byte.
 ///
-/// A file that was neither written nor completed leaves everything as it was, so a start that fails
-/// does no harm. One that failed, or that nobody completes, keeps its partial name.
+/// A file that was neither written nor completed leaves everything as it was: a start that fails does no
+/// harm. One that failed, or that nobody completes, keeps its partial name.
 ///
 /// Devices and named pipes, such as `/dev/stdout`, are written as they are.
 @safe
@@ -33,13 +34,15 @@ package struct PartialFile: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
   private var state: State
+  /// Where an earlier run's partial file lies now; `nil` if there was none.
+  package private(set) var keptPath: String?
   /// A sync failed: bytes that the kernel has taken may not be on the disk.
   package private(set) var isLost = false
   /// The disk has the partial name.
   private var hasDurableName = false
 
   private enum State {
-    /// Made by this run and empty; found and not yet emptied.
+    /// Made by this run and empty; found and not yet set aside.
     case created, found
     case written
     /// A write was refused, or the name given: it is not complete and will not be.
@@ -281,19 +284,17 @@ package struct PartialFile: ~Copyable {
     state = .completed
   }
 
-  /// From here on the file is this run's: what was found is emptied. Returns 0 or an `errno`.
+  /// From here on the file is this run's: what was found is set aside. Returns 0 or an `errno`.
   private mutating func prepare() -> Int32 {
-    if state == .found {
-      takeAccess()
-      let code = FileCalls.cut(descriptor, to: 0)
+    if state == .found, let partialPath {
+      let code = Self.setAside(descriptor, partialPath, of: finalPath, &keptPath)
       if code != 0 { return code }
+      takeAccess()
     }
     if state == .found || state == .created { state = .written }
     return 0
   }
 
-  /// Gives the file the current owner and mode of the file that it will replace.
-  private func takeAccess() {
-    if replaces { FileAccess(of: finalPath)?.give(to: descriptor) }
-  }
+  /// Gives the file owner and mode of the one that it replaces.
+  private func takeAccess() { if replaces { FileAccess(of: finalPath)?.give(to: descriptor) } }
 }

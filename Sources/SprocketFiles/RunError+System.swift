@@ -99,7 +99,8 @@ extension RunError {
       .usage,
       "cannot write \(purpose) to \(path): a run that did not end left \(partial); "
         + (isMedia ? "make a whole file of it (sprocket recover \(partial) NAME), " : "")
-        + "move it away to keep it, or let it be overwritten", change: .overwrite)
+        + "move it away, or let \(path) be overwritten: then it is kept under another name",
+      change: .overwrite)
   }
 
   /// Throws where bytes that are for a program would go to a terminal. `what` is the first half of the

@@ -96,15 +96,26 @@ import Testing
       error?.description,
       "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
         + "left \(scratch.path("m.partial.mov")); make a whole file of it "
-        + "(sprocket recover \(scratch.path("m.partial.mov")) NAME), move it away to keep it, "
-        + "or let it be overwritten")
+        + "(sprocket recover \(scratch.path("m.partial.mov")) NAME), move it away, "
+        + "or let \(scratch.path("m.mov")) be overwritten: then it is kept under another name")
     // A start that fails later does not destroy it either.
     expectNil(failure("m.mov", overwrite: true))
     try expectEqual(scratch.text("m.partial.mov"), "precious")
     var file = try open("m.mov", overwrite: true)
     try file.write("new".utf8Span.span)
+    expectEqual(file.keptPath, scratch.path("m.interrupted.mov"))
     try file.complete()
-    try expectTrue(names == ["m.mov"] && scratch.text("m.mov") == "new")
+    try expectTrue(
+      names == ["m.interrupted.mov", "m.mov"] && scratch.text("m.mov") == "new"
+        && scratch.text("m.interrupted.mov") == "precious")
+    // Another one takes no name away.
+    try write("m.partial.mov", "second")
+    file = try open("m.mov", overwrite: true)
+    try file.write("newer".utf8Span.span)
+    try file.complete()
+    try expectTrue(
+      scratch.text("m.interrupted.mov") == "precious"
+        && scratch.text("m.interrupted-2.mov") == "second" && scratch.text("m.mov") == "newer")
   }
 
   @Test func anEmptyLeftOverIsTakenOver() throws {

@@ -100,6 +100,7 @@ package final class AudioFileWriter {
   private let name: String
   private let container: AudioContainer
   private let output: MovieOutput
+  var keptPath: String? { output.keptPath }
   private var contents: (any AudioContents)?
   private var hasFailed = false
   /// Samples up to the last second that the kernel took.

@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketFiles
 
 /// `--sound`: a file of sound alone, WAV, FLAC, MOV or MKV, by the ending of its name.
 ///
@@ -60,6 +61,7 @@ public final class SoundSink: AudioSink {
     }
     track.settle(as: .delivered)
     track.note(path: file.path)
+    if let kept = file.keptPath { notes.append(PartialFile.note(kept: kept, "sound")) }
     if track.cut > 0 {
       notes.append(
         "sound: \(track.cut) samples whose times lie before those of earlier ones are left out")

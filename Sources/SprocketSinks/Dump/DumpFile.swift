@@ -24,6 +24,8 @@ final class DumpFile: @unchecked Sendable {
     if let sync { contents.sync(every: sync) }
   }
 
+  var keptPath: String? { output.keptPath }
+
   /// Creates the file, once.
   func open() throws(RunError) { try output.open() }
 

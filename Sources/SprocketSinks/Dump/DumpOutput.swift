@@ -118,6 +118,9 @@ public final class DumpOutput: @unchecked Sendable {
   /// the last write. Does not wait for a write that is under way.
   var isLost: Bool { wasLost.load(ordering: .acquiring) }
 
+  /// Where an earlier run's partial file lies now.
+  var keptPath: String? { lock.withLock { _ in writer?.output.keptPath } }
+
   private func noteLoss() {
     let isGone = writer?.output.isGone ?? false
     wasLost.store(isGone || (writer?.output.isLost ?? false), ordering: .releasing)

@@ -1,5 +1,6 @@
 internal import Glibc
 public import SprocketCore
+internal import SprocketFiles
 internal import SprocketMCAP
 internal import SprocketRecords
 
@@ -124,6 +125,8 @@ public final class DumpSink: Sink, RenamedSink {
     sound.settle()
     sound.close()
   }
+
+  public var notes: [String] { file.keptPath.map { [PartialFile.note(kept: $0, name)] } ?? [] }
 
   /// Writes the ledger and the summary, syncs the file and gives it its name.
   public func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }

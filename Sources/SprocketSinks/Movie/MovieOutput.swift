@@ -40,6 +40,7 @@ final class MovieOutput: MuxerOutput {
 
   var isGone: Bool { file.isGone }
   var partialPath: String? { file.partialPath }
+  var keptPath: String? { file.keptPath }
   var freeByteCount: UInt64? { isStream ? nil : file.freeByteCount }
   /// The disk did not take what the kernel had taken.
   var isLost: Bool { file.isLost }

@@ -283,6 +283,7 @@ public final class MovieSink: Recorder {
 
   /// Adds what a file tells of its times.
   func count(_ recording: MovieRecording) {
+    if let kept = recording.output.keptPath { note(PartialFile.note(kept: kept, "movie")) }
     movedFrames += recording.movedFrames
     repeatedPictures += recording.constant?.repeated ?? 0
     leftOutFrames += recording.constant?.leftOut ?? 0

@@ -80,7 +80,12 @@ public final class ReportSink: Sink, RenamedSink {
     try file?.syncIfDue()
   }
 
-  public func finish() throws(RunError) { try file.close(keeping: &framesOfClosedFile) }
+  public func finish() throws(RunError) {
+    notes = file?.keptPath.map { [PartialFile.note(kept: $0, name)] } ?? []
+    try file.close(keeping: &framesOfClosedFile)
+  }
+
+  public private(set) var notes: [String] = []
 }
 
 extension ReportSink {
