@@ -6,6 +6,7 @@ import pty
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -192,6 +193,21 @@ def test_files_of_an_earlier_run_count_and_go_first(tmp_path):
     assert deleted[0] == "ride-1.partial.mov"
     assert before <= set(deleted) | {path.name for path in tmp_path.iterdir()}
     assert total(tmp_path) < 400 * 1024
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_what_cannot_be_deleted_is_an_error_of_the_run_which_goes_on():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        # Who does not own a file may not delete it here.
+        folder.chmod(0o1777)
+        (folder / "ride-1.mov").write_bytes(b"x" * 500_000)
+        said = sprocket(*SCENE, "--format", "MJPEG", "--frames", 60, "--movie", folder / "ride-{n}.mov",
+                        "--split", "100ms", "--keep-total", "400K", check=False, user=65534, group=65534,
+                        extra_groups=[])
+        assert said.returncode == 1 and said.errors.count("ride-1.mov cannot be deleted") == 1, said.errors
+        assert (folder / "ride-1.mov").exists() and not (folder / "ride-2.mov").exists()
+        assert frame_count(max(folder.glob("ride-*.mov"), key=lambda path: int(path.stem[5:]))) > 0
 
 
 def test_the_total_is_kept_while_the_run_goes_on(tmp_path):

@@ -28,7 +28,7 @@ import Testing
 
   /// What is deleted when a file is complete, without its folder.
   private func trim(_ total: KeptTotal, _ name: String, bytes: UInt64 = 100) -> [String] {
-    total.trim(after: scratch.path(name), bytes: bytes).map {
+    total.trim(after: scratch.path(name), bytes: bytes).deleted.map {
       String($0.split(separator: "/").last!)
     }
   }
@@ -96,6 +96,23 @@ import Testing
     expectEqual(kept.highestNumber, 12)
     try write(["a-40.mov"])
     expectEqual(kept.highestNumber, 12)
+  }
+
+  @Test(.enabled(if: getuid() != 0, "root may delete all")) func whatCannotBeDeletedIsAnErrorOnce()
+    throws
+  {
+    try write(["a-1.mov", "a-2.mov", "a-3.mov"])
+    func setMode(_ mode: Int) throws {
+      try FileManager.default.setAttributes(
+        [.posixPermissions: mode], ofItemAtPath: scratch.url.path)
+    }
+    try setMode(0o500)
+    let kept = try total("a-{n}.mov", limit: 150)
+    let first = kept.trim(after: scratch.path("a-3.mov"), bytes: 100)
+    expectEmpty(first.deleted)
+    expectTrue(first.error?.description.contains("make its folder writable") ?? false)
+    expectNil(kept.trim(after: scratch.path("a-3.mov"), bytes: 100).error)
+    try setMode(0o700)
   }
 
   @Test func aRecordingWithANameOfItsOwnDeletesNothing() throws {

@@ -89,6 +89,8 @@ public protocol RecordingFile: AnyObject {
   var freeByteCount: UInt64? { get }
   /// Paths of older files that were deleted when it was complete, to keep a total; by default none.
   var deletedFiles: [String] { get }
+  /// Why such a file could not be deleted: an error of the run, which goes on; by default none.
+  var deletionError: RunError? { get }
   /// Completes it: writes the index, syncs, gives it its name. May take long.
   func finish() throws(RunError)
   /// Removes it. Called instead of `finish` if no frame was written.
@@ -97,6 +99,7 @@ public protocol RecordingFile: AnyObject {
 
 extension RecordingFile {
   public var deletedFiles: [String] { [] }
+  public var deletionError: RunError? { nil }
 }
 
 /// When a recording ends, or goes on in its next file. `nil`: no such limit.

@@ -74,6 +74,7 @@ final class Finisher: Sendable {
     record.path = job.file.path
     record.byteCount = job.file.byteCount
     record.deleted = job.file.deletedFiles
+    if let error = job.file.deletionError { shared.fail(error) }
     list.store(job, record, lost: lost)
   }
 

@@ -18,7 +18,7 @@ final class KeptTotal: Sendable {
     var largest: UInt64
     var deletedFiles = 0
     var deletedBytes: UInt64 = 0
-    var failure: String?
+    var hasFailed = false
     var isAbove = false
   }
 
@@ -36,6 +36,11 @@ final class KeptTotal: Sendable {
     name = pattern.path
     state = Locked(State(largest: fileBytes ?? 0))
   }
+
+  /// Why a name keeps no total.
+  static let needsNumber =
+    "keeping a total deletes files by their numbers; give the movie a name that has {n} once, such as "
+    + "ride-{n}.mov"
 
   /// The files of a name.
   static func files(of pattern: OutputName) -> NumberedFiles? {
@@ -66,39 +71,49 @@ final class KeptTotal: Sendable {
   }
 
   /// Deletes the oldest files until the total is below the limit. `path` is the file that was just completed.
-  /// Returns the paths of those that were deleted. On the thread that completes files.
-  func trim(after path: String, bytes: UInt64) -> [String] {
-    guard let newest = files.number(ofPath: path) else { return [] }
-    let largest = state.withLock { state in
-      state.largest = max(state.largest, bytes)
-      return state.largest
-    }
+  /// Returns the paths of those that were deleted, and the first error of the run. On the thread that
+  /// completes files.
+  func trim(after path: String, bytes: UInt64) -> (deleted: [String], error: RunError?) {
+    guard let newest = files.number(ofPath: path) else { return ([], nil) }
     let all = files.list()
     let written = all.filter { files.isWritten($0) }
     let rest = all.filter { !written.contains($0) }
+    let size = rest.last { $0.number == newest }?.byteCount ?? bytes
+    let largest = state.withLock { state in
+      state.largest = max(state.largest, bytes, size)
+      return state.largest
+    }
     var total = rest.reduce(0) { $0 &+ $1.byteCount }
     total &+= max(largest, written.reduce(0) { $0 &+ $1.byteCount })
-    var deleted: [String] = []
-    for file in rest where file.number < newest && total > UInt64(limit.bytes) {
+    let most = UInt64(clamping: limit.bytes)
+    var (deleted, deletedBytes): ([String], UInt64) = ([], 0)
+    var failure: RunError?
+    for file in rest where file.number < newest && total > most {
       let code = files.delete(file)
       if code == 0 {
-        total -= file.byteCount
         deleted.append(file.path)
-        state.withLock { state in
-          state.deletedFiles += 1
-          state.deletedBytes &+= file.byteCount
-        }
-      } else if code == ENOENT {
-        // Another run, or the user, was quicker.
-        total -= file.byteCount
-      } else {
-        state.withLock { state in
-          state.failure = state.failure ?? "\(file.path) cannot be deleted (\(RunError.text(code)))"
-        }
+        deletedBytes &+= file.byteCount
+      } else if code != ENOENT {
+        failure = failure ?? self.failure(file.path, code)
+        continue
       }
+      // Or another run, or the user, was quicker.
+      total -= file.byteCount
     }
-    if total > UInt64(limit.bytes) { state.withLock { $0.isAbove = true } }
-    return deleted
+    return state.withLock { state in
+      state.deletedFiles += deleted.count
+      state.deletedBytes &+= deletedBytes
+      if total > most, failure == nil { state.isAbove = true }
+      defer { state.hasFailed = state.hasFailed || failure != nil }
+      return (deleted, state.hasFailed ? nil : failure)
+    }
+  }
+
+  private func failure(_ path: String, _ code: Int32) -> RunError {
+    RunError(
+      .failed,
+      "\(path) cannot be deleted to keep the files of \(name) below \(limit.settingText): "
+        + "\(RunError.text(code)); make its folder writable for you")
   }
 
   /// What a user should know of it.
@@ -115,9 +130,9 @@ final class KeptTotal: Sendable {
       }
       if state.isAbove {
         notes.append(
-          "movie: \(state.failure.map { "\($0), and " } ?? "")the files of \(name) were above "
-            + "\(limit.settingText) for a time; "
-            + (state.failure == nil ? "give a shorter split, or more" : "make it writable for you"))
+          "movie: the files of \(name) were above \(limit.settingText) for a time; give a shorter split, "
+            + "or more"
+        )
       }
       return notes
     }

@@ -43,6 +43,7 @@ final class MovieRecording: RecordingFile {
   /// What deletes older files when this one is complete; `nil` if nothing does.
   private let keptTotal: KeptTotal?
   private(set) var deletedFiles: [String] = []
+  private(set) var deletionError: RunError?
   /// What the source's file says of itself.
   var tags: [String: String] = [:]
   /// Where pictures are encoded: lines of frames that wait for them, and how many bytes belong to which tick.
@@ -186,7 +187,9 @@ final class MovieRecording: RecordingFile {
     }
     settleSound(as: .delivered)
     for track in tracks { track.note(path: name) }
-    deletedFiles = keptTotal?.trim(after: name, bytes: byteCount) ?? []
+    if let keptTotal {
+      (deletedFiles, deletionError) = keptTotal.trim(after: name, bytes: byteCount)
+    }
   }
 
   func abandon() {

@@ -136,10 +136,7 @@ public struct MovieSettings: KindSettings {
     guard let keepTotal else { return [] }
     guard KeptTotal.files(of: self.path) != nil else {
       return [
-        RunError(
-          .usage,
-          "keeping a total deletes files by their numbers; give the movie a name that has {n} once, such as "
-            + "ride-{n}.mov", [path("keep-total"), path("path")])
+        RunError(.usage, KeptTotal.needsNumber, [path("keep-total"), path("path")])
       ]
     }
     guard split != nil || isAsked else {

@@ -47,6 +47,8 @@ public final class MovieSink: Recorder {
   public let limits: RecordingLimits
   /// What deletes the oldest files; `nil` if nothing does.
   let keptTotal: KeptTotal?
+  /// A total was to be kept, and the name has no number.
+  let lacksNumber: Bool
   public let preRoll: PreRoll?
   let sound: MovieSound
   let sync: Duration?
@@ -115,9 +117,7 @@ public final class MovieSink: Recorder {
     keptTotal = keepTotal.flatMap {
       KeptTotal($0, of: OutputName(path), fileBytes: limits.fileBytes)
     }
-    contract(
-      keepTotal == nil || keptTotal != nil,
-      "deletes old files of \(path); give a name with {n}, once")
+    lacksNumber = keepTotal != nil && keptTotal == nil
     self.preRoll = preRoll
   }
 
