@@ -23,7 +23,14 @@ struct RunJob {
   ) throws -> Bool {
     let voice = Voice(isQuiet: isQuiet, isVerbose: isVerbose, isBrief: isBrief)
     let group = try open(kinds, invocation, voice, &signals)
-    for run in group.runs { run.voice.tell(plan: run.engine.summary) }
+    for run in group.runs {
+      run.voice.tell(plan: run.engine.summary)
+      let replug = run.pipeline.source?[CameraSettings.self]?.replug ?? .zero
+      if replug > .zero {
+        run.voice.tell(
+          "if it is unplugged, it is waited for, \(replug.settingText) at most (--on-unplug)")
+      }
+    }
     let runner = Runner(
       runs: group.runs, voice: voice, usesKeys: usesKeys && !isQuiet, mustBeWhole: mustBeWhole)
     for run in group.runs { try run.controlSocket?.start() }
