@@ -206,7 +206,7 @@ final class MovieEncoding {
     guard container.holds(encoder) else {
       throw RunError(
         .usage,
-        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; record a "
+        ".\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; record a "
           + ".mkv", change: .codec)
     }
     return encoder
