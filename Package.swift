@@ -113,7 +113,7 @@ let package = Package(
     library("SprocketMCAP", ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"]),
 
     // The engine's rooms.
-    library("SprocketCore", ["SprocketPixels"], extra: lifetimes),
+    library("SprocketCore", ["SprocketPixels", "CSprocketSystem"], extra: lifetimes),
     library("SprocketRing"),
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem"]),
     library("SprocketFiles", ["SprocketCore", "CSprocketSystem"]),

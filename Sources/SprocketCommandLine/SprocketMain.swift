@@ -21,6 +21,7 @@ public func sprocketMain(
   audioStages: @escaping @autoclosure () -> [AudioPlugin] = builtinAudioStages,
   audioSources: @escaping @autoclosure () -> [AudioSourceKind] = builtinAudioSources
 ) -> Never {
+  reportTraps()
   // Before anything else: from here on a signal stays pending until `take` reads it.
   let start = Start()
   // When a reader goes away, write(2) fails and the error is handled; the signal would end the

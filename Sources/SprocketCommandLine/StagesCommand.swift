@@ -30,14 +30,13 @@ struct StagesCommand: ParsableCommand {
 
   private func lines(_ kinds: Kinds) throws(RunError) -> [String] {
     guard let name else { return overview(kinds) }
-    var found: [[String]] = []
-    found += kinds.sources.filter { $0.name == name }.map { described($0, "--source") }
+    var found = kinds.sources.filter { $0.name == name }.map { described($0, "--source") }
     found += kinds.microphones.filter { $0.name == name }.map { described($0, "--microphone") }
-    found += kinds.audioStages.filter { $0.name == name }.map {
-      ["\($0.name): \($0.text)", "use: --audio-stage \($0.name)"] + lines($0.settings)
+    found += kinds.audioStages.filter { $0.name == name }.map { stage in
+      ["\(stage.name): \(stage.text)", "use: --audio-stage \(stage.name)"] + lines(stage.settings)
     }
     found += kinds.outputs.filter { $0.name == name }.map { described($0, "--sink") }
-    found += kinds.stages.filter { $0.name == name }.map(described)
+    found += kinds.stages.filter { $0.name == name }.map { described($0) }
     guard found.isEmpty else { return Array(found.joined(separator: [""])) }
     let known =
       kinds.stages.map(\.name) + kinds.sources.map(\.name) + kinds.outputs.map(\.name)

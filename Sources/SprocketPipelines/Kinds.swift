@@ -9,8 +9,8 @@ public struct Kinds: Sendable {
   public let outputs: [SinkKind]
 
   /// Throws where two of a list have one name, where no option can name one, and where the stages of a
-  /// plug-in have settings of several types. All other mistakes of those who wrote the kinds are found when a run has
-  /// one of them: to look for them in all would take longer than all else at a program's start.
+  /// plug-in have settings of several types. All other mistakes of those who wrote the kinds are found when a
+  /// run has one of them: to look for them in all would take longer than all else at a program's start.
   public init(
     sources: [SourceKind] = builtinSources, microphones: [AudioSourceKind] = builtinAudioSources,
     stages: [Plugin], audioStages: [AudioPlugin], outputs: [SinkKind] = builtinSinks

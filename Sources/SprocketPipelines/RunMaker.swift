@@ -103,7 +103,7 @@ public final class RunMaker {
       source: source,
       stages: try pipeline.stages.map { (part) throws(RunError) in try kinds.choice(part) },
       sinks: made.sinks, audio: audio,
-      options: options)
+      options: options(run.sources[index].label))
     end.connect(engine)
     return MadePipeline(
       label: run.sources[index].label, pipeline: pipeline, engine: engine, request: request, made)
@@ -136,7 +136,7 @@ public final class RunMaker {
     made.sinks.append(try kinds.make(part, request))
   }
 
-  private var options: RunOptions {
+  private func options(_ label: String) -> RunOptions {
     let settings = run.settings
     var options = RunOptions(
       workers: settings.workers ?? processorCount(), wait: settings.wait,
@@ -144,6 +144,7 @@ public final class RunMaker {
       memoryLimit: settings.memory?.bytes,
       traceLimit: settings.trace.isEmpty ? nil : Self.traceLimit)
     options.memorySharers = run.sources.count
+    options.label = label
     return options
   }
 

@@ -1,6 +1,9 @@
 """A program with a source and a sink of its own has the whole command line, under its own name."""
 import json
+import os
 import pathlib
+import re
+import resource
 import subprocess
 
 import pytest
@@ -71,3 +74,53 @@ def test_its_errors_are_the_command_lines(arguments, words, tmp_path, monkeypatc
     for word in words:
         assert word in result.stderr, result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stage_that_is_too_slow_is_named_where_frames_were_lost(tmp_path):
+    summary = tmp_path / "summary.json"
+    scene = ["--source", "scene", "--source-set", "pace=real", "--size", "64x48", "--rate", "200"]
+    result = own("run", *scene, "--frames", "60", "--stage", "meter", "--stage", "slow:time=50ms", "--null",
+                 "--summary", summary)
+    found = json.loads(summary.read_text())
+    note = found["notes"][0]
+    sentence = re.fullmatch(r"(\d+) frames? found no room \(overrun\): stage `slow` was busy", note)
+    assert 0 < int(sentence[1]) <= found["sinks"]["null"]["overrun"]
+    assert note in result.stderr
+
+
+def test_of_two_movies_the_one_that_failed_is_named(tmp_path):
+    """Both files would be too large; their sentences begin with the outputs' names."""
+    result = subprocess.run([OWN, "run", "--source", "ramp:5000", "--movie", tmp_path / "a.mov", "--sink",
+                             f"movie:{tmp_path / 'b.mov'}", "--quiet"], capture_output=True, text=True,
+                            timeout=LIMIT, preexec_fn=small_files)
+    assert result.returncode == 1
+    lines = result.stderr.splitlines()
+    for name, path in [("movie", "a.mov"), ("movie2", "b.mov")]:
+        line, = [line for line in lines if line.startswith(f"SprocketOwn: {name}: ")]
+        assert path in line
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+
+@pytest.mark.parametrize("name", ["", "a:b", "a b"])
+def test_a_name_that_no_option_can_name_is_refused(name):
+    """The program gives its stage the name of this variable."""
+    environment = {**os.environ, "SPROCKET_OWN_STAGE": name}
+    for arguments in [["stages"], ["run", "--source", "ramp:1", "--null"]]:
+        result = subprocess.run([OWN, *arguments], capture_output=True, text=True, timeout=LIMIT,
+                                env=environment)
+        assert result.returncode == 2 and result.stdout == ""
+        assert result.stderr == (f"SprocketOwn: a stage is called `{name}`, which no option can name; "
+                                 "use letters, digits, - and _\n")
+
+
+def test_a_default_that_is_not_allowed_is_refused_before_a_run():
+    environment = {**os.environ, "SPROCKET_OWN_STAGE": "dim"}
+    sentence = "SprocketOwn: the default of the stage dim: share=1.5 is not allowed: give 0 to 1\n"
+    for arguments in [["stages"], ["stages", "dim"], ["run", "--source", "ramp:1", "--stage", "dim:share=0.5",
+                                                      "--null"]]:
+        result = subprocess.run([OWN, *arguments], capture_output=True, text=True, timeout=LIMIT,
+                                env=environment)
+        assert (result.returncode, result.stderr) == (2, sentence)

@@ -1,4 +1,5 @@
-"""Mistakes of a program's author: each ends the program with its sentence, in a release build too.
+"""Mistakes of a program's author: each ends the program with its sentence, in a release build too. What Swift
+itself ends a program by names at least stage, frame and thread.
 
 docs/traps.md lists the mistakes and their sentences; Tests/Traps makes them.
 """
@@ -121,5 +122,112 @@ def test_a_standard_error_that_nobody_reads_keeps_no_program_from_stopping():
     except BlockingIOError:
         os.set_blocking(writing, True)
     assert make("luma", errors=writing).returncode == -signal.SIGABRT
+    os.close(reading)
+    os.close(writing)
+
+
+# What Swift and C themselves end a program by: no code of ours says anything there. `reportTraps` does.
+
+OWN = str(pathlib.Path(SPROCKET).with_name("SprocketOwn"))
+# By the stage's way to end the program. A trap of Swift is an undefined instruction on x86_64, a breakpoint
+# on aarch64.
+TRAP = signal.SIGILL if os.uname().machine == "x86_64" else signal.SIGTRAP
+SIGNALS = {"index": TRAP, "precondition": TRAP, "overflow": TRAP, "division": TRAP, "optional": TRAP,
+           "null": signal.SIGSEGV, "stack": signal.SIGSEGV, "abort": signal.SIGABRT,
+           "bus": signal.SIGBUS, "float": signal.SIGFPE}
+MEANINGS = {"null": "memory that is not there", "stack": "its stack is used up",
+            "abort": "a library found an error", "bus": "memory without a file",
+            "float": "a division by zero"}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The program as `make install` leaves one: without symbols."""
+    path = tmp_path_factory.mktemp("installed") / "own"
+    subprocess.run(["strip", "-o", path, OWN], check=True, timeout=LIMIT)
+    return path
+
+
+def trapped(program, stage, source=("--source", "ramp:9"), environment=PLAIN, errors=subprocess.PIPE):
+    command = [program, "run", *source, "--sink", "null", "--quiet", "--stage", stage]
+    return subprocess.run(command, stderr=errors, text=True, timeout=LIMIT, env=environment,
+                          preexec_fn=no_core)
+
+
+@pytest.mark.parametrize("way", SIGNALS)
+def test_a_trap_names_stage_frame_thread_and_source(way, installed):
+    result = trapped(installed, f"trap:way={way},at=3")
+    name = SIGNALS[way].name
+    assert result.stderr.startswith(f"stage `trap`, frame 3: ends the program by {name}: ")
+    assert MEANINGS.get(way, "an index out of range, an overflow, an unwrapped nil") in result.stderr
+    assert result.stderr.endswith(" (thread `trap`, source `ramp`)\n") and result.stderr.count("\n") == 1
+    assert result.returncode == -SIGNALS[way]
+
+
+def test_a_trap_before_the_first_frame_names_its_stage(installed):
+    result = trapped(installed, "trap:at=-1")
+    assert result.stderr.startswith("stage `trap`: ends the program by ") and result.returncode == -TRAP
+
+
+def test_a_trap_of_one_of_several_sources_names_it(installed):
+    sources = ("--source", "left=ramp:3", "--source", "right=ramp:9")
+    result = trapped(installed, "trap:at=7", sources)
+    assert "stage `trap`, frame 7: " in result.stderr and "source `right`)" in result.stderr
+    assert result.returncode == -TRAP
+
+
+def test_a_signal_that_somebody_sends_ends_the_program_without_a_word(installed):
+    command = [installed, "run", "--source", "scene", "--size", "64x48", "--null", "--quiet"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=PLAIN, preexec_fn=no_core)
+    wait_for_handlers(process.pid)
+    process.send_signal(signal.SIGSEGV)
+    assert process.communicate(timeout=LIMIT)[1] == "" and process.returncode == -signal.SIGSEGV
+
+
+def caught(process):
+    """The signals that a process handles."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    mask = int(re.search(r"SigCgt:\t(\w+)", status)[1], 16)
+    return {number for number in set(SIGNALS.values()) if mask >> (number - 1) & 1}
+
+
+def wait_for_handlers(process):
+    while caught(process) != set(SIGNALS.values()):
+        pass
+
+
+def test_a_library_takes_no_signal_of_its_program():
+    """SprocketSessionCost imports the library. When it has a thread for its source, it has made a run."""
+    command = [pathlib.Path(SPROCKET).with_name("SprocketSessionCost"), "latency", "engine", str(LIMIT)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=PLAIN)
+    try:
+        tasks = pathlib.Path(f"/proc/{process.pid}/task")
+        while "source" not in {(task / "comm").read_text().strip() for task in tasks.iterdir()}:
+            assert process.poll() is None
+        assert caught(process.pid) == set()
+    finally:
+        process.kill()
+        process.communicate(timeout=LIMIT)
+
+
+@pytest.mark.skipif(not REPORTER, reason="the toolchain has no swift-backtrace")
+@pytest.mark.parametrize("way", ["index", "null"])
+def test_a_handler_that_was_there_gets_the_signal_afterwards(way):
+    environment = {**os.environ, "SWIFT_BACKTRACE": f"enable=yes,color=no,swift-backtrace={REPORTER}"}
+    result = trapped(OWN, f"trap:way={way},at=3", environment=environment)
+    assert result.stderr.startswith("stage `trap`, frame 3: ends the program by ")
+    assert "Program crashed" in result.stderr
+    assert result.returncode == -SIGNALS[way]
+
+
+def test_a_trap_waits_for_no_reader_of_standard_error(installed):
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    try:
+        while True:
+            os.write(writing, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(writing, True)
+    assert trapped(installed, "trap:at=3", errors=writing).returncode == -TRAP
     os.close(reading)
     os.close(writing)

@@ -1,5 +1,6 @@
 // The command line with a source and a sink of its own; Tests/Judges/test_own.py runs it.
 
+import Glibc
 import Sprocket
 import SprocketCommandLine
 
@@ -78,7 +79,12 @@ final class BrightSink: Sink {
   var notes: [String] { ["\(count) bright frames"] }
 }
 
+/// The stage that is declared wrongly, where a judge gives it a name.
+let wrong = unsafe getenv("SPROCKET_OWN_STAGE").map { name in
+  Plugin(unsafe String(cString: name), "is declared wrongly", WrongStage.self)
+}
+
 sprocketMain(
-  stages: builtinStages + [Burn.plugin],
+  stages: builtinStages + [Burn.plugin, SlowStage.plugin, TrapStage.plugin] + [wrong].compactMap(\.self),
   sources: builtinSources + [RampSource.kind],
   sinks: builtinSinks + [BrightSink.kind, ExportSink.kind])

@@ -141,12 +141,17 @@ import Testing
   @Test func aFailedSinksFramesAreFailedAndTheOthersFinish() throws {
     let broken = RecordingSink("broken")
     broken.failsAt = 40
+    // Its sentence is the same; each is told with its sink.
+    let other = RecordingSink("other")
+    other.failsAt = 60
     let whole = RecordingSink("whole")
-    let summary = try run(ScriptedSource(frames: 100), sinks: [broken, whole])
+    let summary = try run(ScriptedSource(frames: 100), sinks: [broken, whole, other])
     expectEqual(summary.ledger.entries[0].counts[.delivered], 40)
     expectEqual(summary.ledger.entries[0].counts[.failed], 60)
     expectEqual(summary.ledger.entries[1].counts[.delivered], 100)
-    expectEqual(summary.errors.map(\.description), ["the disk is full; free some space"])
+    expectEqual(
+      Set(summary.errors.map(\.description)),
+      ["broken: the disk is full; free some space", "other: the disk is full; free some space"])
   }
 
   @Test func theRunEndsWhenNoSinkIsLeft() throws {

@@ -39,7 +39,8 @@ struct ReconfigureAttackTests {
     frames(source, 100)
     expectFalse(engine.summary.isOver)
     end(engine)
-    expectEqual(engine.summary.errors.map(\.description), ["cannot be synced; use another disk"])
+    expectEqual(
+      engine.summary.errors.map(\.description), ["b: cannot be synced; use another disk"])
   }
 
   @Test func a19TheFirstFrameIsADiscontinuityWhateverWasAttachedBefore() throws {
@@ -155,7 +156,7 @@ struct ReconfigureAttackTests {
     frames(source, 20)
     end(engine)
     expectEmpty(movie.contents)
-    expectEqual(engine.recordingRecords.map(\.error), ["another width; stop there"])
+    expectEqual(engine.recordingRecords.map(\.error), ["movie: another width; stop there"])
   }
 
   @Test func a18AllThatCanFailFailsBeforeTheCommit() throws {

@@ -216,7 +216,8 @@ struct RequestTests {
     expectEqual(record.counts[.failed], 8)
     let counts = try #require(result.summary.ledger.entries.first?.counts)
     expectTrue(counts[.failed] == 8 && counts[.delivered] == 10 && counts[.unselected] == 12)
-    expectEqual(result.summary.errors.map(\.description), ["the disk is full; free some space"])
+    expectEqual(
+      result.summary.errors.map(\.description), ["movie: the disk is full; free some space"])
   }
 
   @Test func a9AndA10WhatIsNotAskedForIsNotUnpackedNorPacked() throws {

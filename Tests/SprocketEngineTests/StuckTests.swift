@@ -59,8 +59,8 @@ struct Picky: Stage {
     expectEqual(
       summary.errors.map(\.description),
       [
-        "the thread `stuck` did not come to an end in time; look at what it waits for: a disk, a device, "
-          + "a reader, or an encoder that needs a faster preset"
+        "the thread `stuck` did not come to an end in time at stage `stuck`, frame 20; look at what it waits "
+          + "for: a disk, a device, a reader, or an encoder that needs a faster preset"
       ])
     let threads = try #require(engine.trace).threads
     expectEqual(threads.filter { $0.slices == nil }.map(\.name), ["stuck"])

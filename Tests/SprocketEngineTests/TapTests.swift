@@ -174,7 +174,7 @@ struct TapTests {
     let tap = TapSink()
     tap.failsToSeal = true
     let summary = try run(ScriptedSource(frames: 5), sinks: [tap, RecordingSink("other")])
-    expectEqual(summary.errors.map(\.description), ["the disk is full; free some space"])
+    expectEqual(summary.errors.map(\.description), ["tap: the disk is full; free some space"])
     expectEqual(summary.sinks[0].counts[.failed], 5)
     expectEqual(summary.sinks[1].counts[.delivered], 5)
   }

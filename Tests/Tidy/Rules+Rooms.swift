@@ -63,7 +63,7 @@ extension Rules {
     "SprocketZBar": ["SprocketLibraries", "CSprocketZBar"],
     "SprocketZstd": ["CSprocketZstd"],
     // For mathematics, as in plug-ins; and for clocks, limits, and the message of `contractBroken`.
-    "SprocketCore": ["SprocketPixels", "Glibc"],
+    "SprocketCore": ["SprocketPixels", "Glibc", "CSprocketSystem"],
     "SprocketPixels": [],
     "SprocketRing": [],
   ]

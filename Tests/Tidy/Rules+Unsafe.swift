@@ -63,7 +63,7 @@ extension Rules {
     Permission(
       "Sources/SprocketCore",
       [
-        "Clock/Clocks", "Clock/WallClock", "Errors/Contract", "Frame/FrameStorage",
+        "Clock/Clocks", "Clock/WallClock", "Errors/Contract", "Errors/RunningCode", "Frame/FrameStorage",
         "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
         "Source/Source", "System/SystemMemory",
@@ -197,6 +197,8 @@ extension Rules {
       "Sources/SprocketSources/File", ["FileAudioSource", "PictureNames"],
       "asks what kind of file it is; folders"),
     Permission("Sources/SprocketSources/Asked", ["AskedNumbers"], "a socket"),
+    Permission(
+      "Tests/Own", ["TrapStage", "main"], "reads memory that is not there; the environment"),
     Permission("Tests/Sound", ["main"], "writes a file"),
     Permission("Tests/SoundStorm", ["StormRun"], "a limit of the process"),
     Permission(
@@ -216,6 +218,9 @@ extension Rules {
 
   /// Each says why above the type, too.
   static let mayBeUncheckedSendable = [
+    Permission(
+      "Sources/SprocketCore/Errors", ["RunningCode"],
+      "what changes is read and written by atomic operations alone"),
     Permission(
       "Sources/SprocketEngine",
       [

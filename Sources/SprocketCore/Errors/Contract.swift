@@ -2,7 +2,6 @@
 // `docs/traps.md` lists the sentences.
 
 internal import Glibc
-internal import Synchronization
 
 /// Ends the program, because its code does what the interface does not allow. Says first, on standard
 /// error, which stage, sink or source that was, at which frame, and how to mend it.
@@ -14,11 +13,9 @@ public func contractBroken(_ sentence: String) -> Never {
   let code = RunningCode.current.map { "\($0): " } ?? ""
   // Several workers of a lane may break the contract at the same time. Only the first reports it and ends
   // the program.
-  if isBroken.exchange(true, ordering: .relaxed) { sleep(1) } else { tell("\(code)\(sentence)\n") }
+  if RunningCode.mayTellEnd() { tell("\(code)\(sentence)\n") }
   abort()
 }
-
-private let isBroken = Atomic<Bool>(false)
 
 /// Ends the program with `sentence` unless `isKept`.
 @inlinable
@@ -40,57 +37,4 @@ private func tell(_ sentence: String) {
   guard unsafe poll(&request, 1, patienceMilliseconds) == 1, request.revents & Int16(POLLOUT) != 0
   else { return }
   _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
-}
-
-/// The stage, sink or source whose code a thread runs, and the frame. `contractBroken` begins its
-/// sentence with them.
-///
-/// A thread has at most one. Only that thread changes it, with two stores for each call of a stage.
-public final class RunningCode: CustomStringConvertible {
-  private let names: [String]
-  private var index = 0
-  private var frame: UInt64?
-
-  /// `names` are all that the thread will run, such as "stage `focus`".
-  public init(_ names: [String]) { self.names = names }
-
-  /// From here on the thread runs the code of the name at `index`, on that frame.
-  public func enter(_ index: Int, frame: UInt64) {
-    self.index = index
-    self.frame = frame
-  }
-
-  public var description: String {
-    let name = index < names.count ? names[index] : ""
-    return frame.map { "\(name), frame \($0)" } ?? name
-  }
-
-  /// Runs `body` as this code, on the calling thread.
-  public func during<Result, Failure: Error>(
-    _ body: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let before = Self.current
-    Self.set(self)
-    defer { withExtendedLifetime(self) { Self.set(before) } }
-    return try body()
-  }
-
-  /// Whether the calling thread runs such code.
-  public static var isOnThread: Bool { current != nil }
-
-  static var current: RunningCode? {
-    guard let key, let found = unsafe pthread_getspecific(key) else { return nil }
-    return unsafe Unmanaged<RunningCode>.fromOpaque(found).takeUnretainedValue()
-  }
-
-  private static func set(_ code: RunningCode?) {
-    guard let key else { return }
-    unsafe pthread_setspecific(key, code.map { unsafe Unmanaged.passUnretained($0).toOpaque() })
-  }
-
-  /// `nil` if the process has no thread-specific key left; sentences then do not name the code.
-  private static let key: pthread_key_t? = {
-    var key = pthread_key_t()
-    return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
-  }()
 }

@@ -38,6 +38,14 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
     (self.device, refused) = (device, nil)
   }
 
+  /// The error of a part of a run, with the part's name before the sentence unless that begins with it.
+  package init(_ error: RunError, of name: String) {
+    (code, settings) = (error.code, error.settings)
+    (refused, device) = (error.refused, error.device)
+    let isNamed = [": ", " "].contains { error.description.hasPrefix(name + $0) }
+    description = isNamed ? error.description : "\(name): \(error.description)"
+  }
+
   /// What `body` throws.
   package static func thrown(by body: () throws(RunError) -> Void) -> [RunError] {
     do throws(RunError) { try body() } catch { return [error] }

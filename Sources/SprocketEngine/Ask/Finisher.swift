@@ -60,11 +60,13 @@ final class Finisher: Sendable {
       job.file.abandon()
     } else if !job.hasFailed {
       do throws(RunError) {
-        try RunningCode(["finisher"]).during { () throws(RunError) in try job.file.finish() }
+        try RunningCode(["finisher"], of: shared.label).during { () throws(RunError) in
+          try job.file.finish()
+        }
       } catch {
         record.reason = .error
         record.error = error.description
-        shared.fail(error)
+        shared.fail(RunError(error, of: record.sink))
       }
     }
     let durable = min(job.file.durableCount, job.written)

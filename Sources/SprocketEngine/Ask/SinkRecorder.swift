@@ -128,7 +128,7 @@ final class SinkRecorder: @unchecked Sendable {
 
   func endWithError(_ error: RunError, at number: UInt64) {
     jobs[0].record.error = error.description
-    shared.fail(error)
+    shared.fail(RunError(error, of: jobs[0].record.sink))
     end(0, .error, at: number)
   }
 

@@ -18,16 +18,25 @@ final class AudioChain: @unchecked Sendable {
   private let setup: AudioStageSetup
   private let waiting: Locked<Waiting>
   private let hasWaiting = Atomic<Bool>(false)
+  /// What the thread of the source runs: the source, or one of the stages.
+  let code: RunningCode
 
   init(
-    _ choices: [AudioChoice], _ made: [any AudioStage], _ setup: AudioStageSetup
+    _ choices: [AudioChoice], _ made: [any AudioStage], _ setup: AudioStageSetup, of source: String
   ) throws(RunError) {
     self.setup = setup
+    code = RunningCode(
+      ["sound"] + choices.map { "audio stage `\($0.plugin.name)`" }, counting: "block", of: source)
     stages = made
     waiting = Locked(Waiting(choices: choices))
     numbers = Array(
       repeating: 0, count: choices.isEmpty ? 0 : setup.blockSamples * setup.channels)
-    for index in stages.indices { try Self.configure(&stages[index], choices[index], setup) }
+    try code.during { () throws(RunError) in
+      for index in stages.indices {
+        code.enter(1 + index, frame: .max)
+        try Self.configure(&stages[index], choices[index], setup)
+      }
+    }
   }
 
   private static func configure(
@@ -89,8 +98,10 @@ final class AudioChain: @unchecked Sendable {
     var samples = all._mutatingExtracting(first: record.count * format.channels)
     memory.read(slot, count: byteCount) { decode($0, format.number, into: &samples) }
     for index in stages.indices {
+      code.enter(1 + index, frame: record.block)
       stages[index].process(&samples, record)
     }
+    code.enter(0, frame: record.block)
     let clipped = memory.fill(slot, count: byteCount) { bytes in
       encode(samples.span, format.number, into: &bytes)
     }
@@ -99,7 +110,11 @@ final class AudioChain: @unchecked Sendable {
 
   /// Returns what the stages noted.
   func finish() -> [String] {
-    for index in stages.indices { stages[index].finish() }
+    for index in stages.indices {
+      code.enter(1 + index, frame: .max)
+      stages[index].finish()
+    }
+    code.enter(0, frame: .max)
     return notes + stages.flatMap(\.notes)
   }
 }

@@ -54,7 +54,7 @@ public final class AudioEngine: @unchecked Sendable {
       rate: format.rate, channels: format.channels, blockSamples: description.blockSamples,
       isLive: description.isLive)
     do throws(RunError) {
-      chain = try AudioChain(choices, stages, setup)
+      chain = try AudioChain(choices, stages, setup, of: description.name)
     } catch {
       try? source.close()
       throw error
@@ -65,7 +65,11 @@ public final class AudioEngine: @unchecked Sendable {
     clock = AudioClock(format)
     shared = AudioShared(format)
     for sink in sinks {
-      try sink.configure(description)
+      do throws(RunError) {
+        try sink.configure(description)
+      } catch {
+        throw RunError(error, of: sink.name)
+      }
       let tap = AudioRingTap(
         sink: sink.name, index: taps.count, shared, description,
         keepsToPictures: !description.isLive)
@@ -123,7 +127,7 @@ public final class AudioEngine: @unchecked Sendable {
     spares.withLock { $0 = (later, memory) }
     shared.state.set(AudioShared.running)
     for worker in workers { worker.start() }
-    thread.perform { self.run(ring, memory, later) }
+    thread.perform { self.chain.code.during { self.run(ring, memory, later) } }
   }
 
   /// Asks it to end: the source stops, and taps get what has been published. From any thread.
@@ -175,6 +179,7 @@ public final class AudioEngine: @unchecked Sendable {
           waiter.park(producer.prepareToWait())
           continue
         }
+        chain.code.enter(0, frame: block)
         let arrival = try memory.fill(slot) { bytes throws(RunError) in
           try source.read(into: &bytes, timeout: Self.attention)
         }

@@ -27,7 +27,7 @@ final class AudioSinkWorker: @unchecked Sendable {
       do throws(RunError) {
         try sink.run(tap)
       } catch {
-        if error.code != .readerGone { shared.fail(error) }
+        if error.code != .readerGone { shared.fail(RunError(error, of: sink.name)) }
         tap.fail()
       }
     }

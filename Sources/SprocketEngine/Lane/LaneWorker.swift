@@ -35,7 +35,7 @@ final class LaneWorker: @unchecked Sendable {
   private let packers: [(sink: SinkPlace, packer: any Packer)]
   private let neighbours: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>
   /// Which step runs on which frame.
-  private let code: RunningCode
+  let code: RunningCode
   private(set) var meter: StepMeter
   /// By step, frames dropped there.
   private(set) var late: [UInt64]
@@ -86,8 +86,10 @@ final class LaneWorker: @unchecked Sendable {
     self.packers = packers
     unsafe neighbours = .allocate(capacity: max(1, lane.history + lane.lookahead))
     code = RunningCode(
-      lane.steps.map { ($0.stageIndex == nil ? "step `" : "stage `") + $0.name(epoch.stages) + "`" }
-    )
+      lane.steps.map {
+        ($0.stageIndex == nil ? "step `" : "stage `") + $0.name(epoch.stages) + "`"
+      },
+      of: epoch.shared.label)
     meter = StepMeter(
       lane.steps.map { $0.name(epoch.stages) },
       thread: lane.threadName(worker: workerIndex, epoch.stages), epoch.shared)
@@ -108,6 +110,7 @@ final class LaneWorker: @unchecked Sendable {
         case .frame(let sequence, let slot):
           waiter.reset()
           unsafe process(epoch.memory.slots + slot, sequence: sequence)
+          code.rest()
           worker.finish()
         case .wait:
           if epoch.isAbandoned.load(ordering: .acquiring) { return }

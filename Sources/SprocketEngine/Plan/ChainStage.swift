@@ -38,8 +38,10 @@ final class ChainStage {
     self.kind = kind
     self.reportSlot = reportSlot
     self.settings = settings
-    instances = (0..<(kind.order == .any ? workers : 1)).map { _ in
-      StageInstance(kind.make(settings), order: kind.order)
+    instances = RunningCode(["stage `\(name)`"]).during {
+      (0..<(kind.order == .any ? workers : 1)).map { _ in
+        StageInstance(kind.make(settings), order: kind.order)
+      }
     }
   }
 

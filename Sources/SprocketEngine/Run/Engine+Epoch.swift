@@ -209,9 +209,15 @@ extension SinkPlace {
       format: facts.format, epoch: epoch, source: source, isUntouched: facts.isUntouched,
       reports: facts.reports, stageNames: facts.stageNames,
       changedSettings: { shared.settings.changed($0) })
-    try sink.configure(&setup)
+    do throws(RunError) {
+      try RunningCode(["sink `\(sink.name)`"], of: shared.label).during { () throws(RunError) in
+        try sink.configure(&setup)
+        hasSelector = sink.makeSelector() != nil
+      }
+    } catch {
+      throw RunError(error, of: state.title)
+    }
     self.setup = setup
-    hasSelector = sink.makeSelector() != nil
   }
 }
 

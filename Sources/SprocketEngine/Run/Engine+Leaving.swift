@@ -189,7 +189,9 @@ private final class LeavingStates: @unchecked Sendable {
     let states = group.places.map(\.state)
     group.accountForTheRest()
     for state in states {
-      RunningCode(["sink `\(state.sink.name)`"]).during { state.finish(shared, .detached) }
+      RunningCode(["sink `\(state.sink.name)`"], of: shared.label).during {
+        state.finish(shared, .detached)
+      }
     }
     let entries = group.places.map { place in
       Ledger.Entry(

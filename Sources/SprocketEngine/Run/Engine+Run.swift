@@ -193,7 +193,7 @@ extension Engine {
   /// Finishes the stages and collects their notes.
   func finishStages() {
     for stage in stages {
-      RunningCode(["stage `\(stage.name)`"]).during {
+      RunningCode(["stage `\(stage.name)`"], of: shared.label).during {
         for instance in stage.instances {
           instance.stage.finish()
           // Workers of one stage may return equal notes.

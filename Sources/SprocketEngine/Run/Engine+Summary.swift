@@ -100,7 +100,7 @@ extension Engine {
     whole.processCPUTime = .nanoseconds(processCPU)
     addShared(to: &whole)
     whole.notes +=
-      (gate.isAbandoned ? [] : gate.source.notes) + stageNotes
+      shared.lossNotes + (gate.isAbandoned ? [] : gate.source.notes) + stageNotes
       + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes }
     last.summary = whole
     publish(last)

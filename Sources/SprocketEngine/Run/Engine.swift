@@ -107,7 +107,7 @@ public final class Engine: @unchecked Sendable {
     self.recordings = recordings
     var states: [SinkState] = []
     for (index, sink) in sinks.enumerated() {
-      let state = try SinkState(id: index, sink: sink)
+      let state = try SinkState(id: index, sink: sink, among: sinks)
       try state.makeRecordings(recordings, shared, finishing)
       recordings.attach(state)
       states.append(state)
@@ -116,7 +116,9 @@ public final class Engine: @unchecked Sendable {
     sinkCount = Atomic(states.count)
     timers = StageTimers(stages: stages)
     memoryLimit = MemoryLimit(asked: options.memoryLimit, sharers: options.memorySharers)
-    let description = try source.open()
+    let description = try RunningCode(["source"], of: options.label).during {
+      () throws(RunError) in try source.open()
+    }
     do throws(RunError) {
       try Self.checkPace(of: audio, beside: description)
       epoch = try Self.makeEpoch(

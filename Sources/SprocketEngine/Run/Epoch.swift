@@ -40,6 +40,8 @@ final class Epoch: @unchecked Sendable {
   let shared: RunShared
   let depthLines: [(holder: String, frames: Int)]
   let reportBytes: Int
+  /// What each worker of the lanes runs. Set before the source's thread works.
+  var codes: [RunningCode] = []
   /// What sinks are told of the chain. Other threads may read this, and not what stages declare.
   let facts: ChainFacts
   /// Running number of the first frame of the epoch, and one past the last.

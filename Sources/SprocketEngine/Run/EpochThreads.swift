@@ -85,6 +85,7 @@ final class EpochThreads {
         workers.append((index, worker))
       }
     }
+    epoch.codes = workers.map(\.worker.code)
     for (lane, worker) in workers {
       let steps = epoch.plan.lanes[lane].steps.map { $0.name(epoch.stages) }
       threads.append(try EngineThread(steps.joined(separator: "+")) { worker.run() })
@@ -157,8 +158,8 @@ final class EpochThreads {
   }
 
   private func joinAll(_ shared: RunShared) -> Bool {
-    let stuck = threads.filter { !$0.join(until: monotonicNow()) }
-    for thread in stuck { shared.tellStuck(thread: thread.name) }
+    let stuck = zip(threads, workers).filter { !$0.0.join(until: monotonicNow()) }
+    for (thread, made) in stuck { shared.tellStuck(thread: thread.name, made.worker.code) }
     late = Set(sinks.filter { !$0.thread.isIdle }.map(\.id))
     return stuck.isEmpty
   }

@@ -155,7 +155,7 @@ extension Engine {
     }
     for sink in sinks {
       let state = try SinkState(
-        id: sinkCount.wrappingAdd(1, ordering: .relaxed).oldValue, sink: sink)
+        id: sinkCount.wrappingAdd(1, ordering: .relaxed).oldValue, sink: sink, among: sinks)
       try state.makeRecordings(recordings, shared, finishing)
       change.attached.append(SinkPlace(state, index: 0))
     }

@@ -24,6 +24,8 @@ public struct RunOptions: Sendable {
   /// Slices kept per thread for `Engine.trace`: the latest ones, 1 or more, 32 bytes each. `nil`, the
   /// default, keeps none.
   public var traceLimit: Int?
+  /// The name of the run's source among several of the process, for what a trap says (`reportTraps`).
+  public var label = ""
   /// Number of first frames that are not measured in durations and CPU times of steps: for a benchmark.
   package var warmUp: UInt64 = 0
 

@@ -19,6 +19,8 @@ final class RunShared: Sendable {
   private let lastingSinks: Atomic<Int>
   private let failures = Locked(BoundedSentences<RunError>())
   private let remarks = Locked(BoundedSentences<String>())
+  /// By step, frames that found no room while it was busy.
+  let busy = Locked<[String: UInt64]>([:])
   /// Whether the source failed: recordings then end with the reason `device`.
   let sourceHasFailed = Atomic<Bool>(false)
   /// A message for the user while the run continues.
@@ -28,10 +30,13 @@ final class RunShared: Sendable {
 
   /// Number of first frames that are not measured.
   let warmUp: UInt64
+  /// The name of the run's source among several.
+  let label: String
 
   init(sinks: [any Sink], options: RunOptions) {
     trace = options.traceLimit.map { Trace(limit: $0) }
     warmUp = options.warmUp
+    label = options.label
     lastingSinks = Atomic(sinks.count(where: \.lasts))
   }
 
@@ -83,13 +88,22 @@ final class RunShared: Sendable {
     failures.withLock { $0.add(error, error.description) }
   }
 
-  /// Adds the error that a thread of an epoch does not end.
-  func tellStuck(thread name: String) {
+  /// Adds the error that a thread of an epoch does not end. `code` is what it runs, if that is known.
+  func tellStuck(thread name: String, _ code: RunningCode? = nil) {
+    let place = code.flatMap { $0.frame == nil ? nil : " at \($0)" } ?? ""
     fail(
       RunError(
         .failed,
-        "the thread `\(name)` did not come to an end in time; look at what it waits for: a disk, a device, "
-          + "a reader, or an encoder that needs a faster preset"))
+        "the thread `\(name)` did not come to an end in time\(place); look at what it waits for: a disk, a "
+          + "device, a reader, or an encoder that needs a faster preset"))
+  }
+
+  /// Sentences about frames that found no room, the step that cost the most first.
+  var lossNotes: [String] {
+    let busy = busy.withLock { $0 }
+    return busy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
+      "\($0.value) \($0.value == 1 ? "frame" : "frames") found no room (overrun): \($0.key) was busy"
+    }
   }
 
   /// Adds a remark, unless an equal one is there.

@@ -10,6 +10,9 @@ final class SinkState: @unchecked Sendable {
   /// Its number in the run, which no other sink gets.
   let id: Int
   let sink: any Sink
+  /// The name that its errors begin with: that of the sink whose companion it is, or its own. Both write one
+  /// file, and fail by one error.
+  let title: String
   /// Thread that writes the sink's frames, finishes it and seals it. It exists from before the run's start
   /// to its end.
   let thread: JobThread
@@ -57,9 +60,11 @@ final class SinkState: @unchecked Sendable {
   /// The next running number without a fate.
   var nextNumber: UInt64 = 0
 
-  init(id: Int, sink: any Sink) throws(RunError) {
+  /// `others`: sinks of which it may be a companion.
+  init(id: Int, sink: any Sink, among others: [any Sink]) throws(RunError) {
     self.id = id
     self.sink = sink
+    title = others.first { $0.companions.contains { $0 === sink } }?.name ?? sink.name
     let recorder = (sink as? any Recorder).flatMap { $0.isOnDemand ? $0 : nil }
     self.recorder = recorder
     stamped = recorder == nil ? nil : StampedOutput()
@@ -128,7 +133,7 @@ final class SinkState: @unchecked Sendable {
       produced: frames.upperBound - frames.lowerBound,
       entries: same.map { Ledger.Entry(sink: $0.sink, counts: $0.counts) })
     do throws(RunError) {
-      try RunningCode(["sink `\(sink.name)`"]).during { () throws(RunError) in
+      try RunningCode(["sink `\(sink.name)`"], of: shared.label).during { () throws(RunError) in
         try sink.seal(ledger)
       }
     } catch {
@@ -171,7 +176,7 @@ final class SinkState: @unchecked Sendable {
     if error.code == .readerGone {
       shared.note(error.description)
     } else {
-      shared.fail(error)
+      shared.fail(RunError(error, of: title))
     }
     leave(shared, endsRun: true)
   }

@@ -41,7 +41,7 @@ final class SinkWorker: @unchecked Sendable {
     let state = place.state
     wait = options.wait
     drainLimit = options.drainLimit.nanosecondCount
-    code = RunningCode(["sink `\(state.sink.name)`"])
+    code = RunningCode(["sink `\(state.sink.name)`"], of: epoch.shared.label)
     trace = epoch.shared.trace.map { ($0.thread(state.traceName), $0.step(state.traceName)) }
   }
 

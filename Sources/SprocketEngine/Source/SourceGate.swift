@@ -43,7 +43,8 @@ final class SourceGate: @unchecked Sendable {
     begin()
     let result: Result<SourceDescription, RunError>
     do throws(RunError) {
-      result = .success(try source.open())
+      result = .success(
+        try RunningCode(["source"]).during { () throws(RunError) in try source.open() })
     } catch {
       isUnopened = true
       result = .failure(error)

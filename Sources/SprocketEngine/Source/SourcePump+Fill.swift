@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketRing
 
-// Fills slots.
+// Fills slots, and gives frames back for which there is none.
 extension SourcePump {
   /// Writes a frame's record into its slot and takes the frame from the source; one that is not whole becomes
   /// corrupt. Returns false if a call of the source did not end in time.
@@ -48,5 +48,29 @@ extension SourcePump {
       unsafe slot.pointee.records[.source].processed = record.dequeued
     }
     return true
+  }
+
+  /// Returns a frame without room to the source. Returns false if the source's call did not end in time.
+  func leaveOut(_ epoch: Epoch, _ frame: ArrivedFrame, _ number: UInt64) -> Bool {
+    let fate = frame.fate ?? .overrun
+    if frame.fate == nil { epoch.noteBusy() }
+    shared.mark(number, TapeEntry(fate, foundRoom: false))
+    taking = nil
+    guard source.discard() else { return false }
+    tracer.add(.discard, frame: number, fate: fate)
+    return true
+  }
+}
+
+extension Epoch {
+  /// Counts a frame that found no room for the step that works on the oldest frame: all others wait for it.
+  fileprivate func noteBusy() {
+    var oldest: (frame: UInt64, code: RunningCode)?
+    for code in codes {
+      guard let frame = code.frame, frame < oldest?.frame ?? .max else { continue }
+      oldest = (frame, code)
+    }
+    guard let name = oldest?.code.name else { return }
+    shared.busy.withLock { $0[name, default: 0] += 1 }
   }
 }

@@ -91,8 +91,8 @@ final class SourcePump: @unchecked Sendable {
   var events = EventQueue()
   /// Of the epoch's source.
   private(set) var controls: ControlPort?
-  let code = RunningCode(["source"])
-  private var tracer: SourceTracer
+  let code: RunningCode
+  var tracer: SourceTracer
 
   init(
     source: SourceGate, _ description: SourceDescription, options: RunOptions, shared: RunShared,
@@ -102,6 +102,7 @@ final class SourcePump: @unchecked Sendable {
     self.options = options
     self.shared = shared
     self.start = start
+    code = RunningCode(["source"], of: shared.label)
     tracer = SourceTracer(shared.trace)
     setLimits(description)
   }
@@ -226,7 +227,7 @@ final class SourcePump: @unchecked Sendable {
         taking = number
         guard takeEvents(of: number) else { return nil }
         guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {
-          if leaveOut(frame, number) { break }
+          if leaveOut(epoch, frame, number) { break }
           return nil
         }
         guard fill(epoch, slot: slot, &frame, number: number, isFirst: isFirst) else {
@@ -242,16 +243,6 @@ final class SourcePump: @unchecked Sendable {
       }
     }
     return .end
-  }
-
-  /// Returns a frame without room to the source. Returns false if the source's call did not end in time.
-  private func leaveOut(_ frame: ArrivedFrame, _ number: UInt64) -> Bool {
-    let fate = frame.fate ?? .overrun
-    shared.mark(number, TapeEntry(fate, foundRoom: false))
-    taking = nil
-    guard source.discard() else { return false }
-    tracer.add(.discard, frame: number, fate: fate)
-    return true
   }
 
   /// Capture time of the run's first frame that has bytes. `frame` becomes the first if there is none.

@@ -161,11 +161,14 @@ final class EngineThread: Sendable {
     result = unsafe pthread_create(
       &handle, &attributes,
       { argument in
-        guard let argument = unsafe argument else { return nil }
-        let state = unsafe Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
-        state.body.take()?()
-        state.used = threadCPUTime()
-        state.done.set(1)
+        unsafe sprocket_with_signal_stack(
+          { argument in
+            guard let argument = unsafe argument else { return }
+            let state = unsafe Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
+            state.body.take()?()
+            state.used = threadCPUTime()
+            state.done.set(1)
+          }, argument)
         return nil
       }, state)
     unsafe pthread_sigmask(SIG_SETMASK, &before, nil)

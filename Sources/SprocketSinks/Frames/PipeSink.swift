@@ -68,7 +68,7 @@ public final class PipeSink: Sink, RenamedSink {
     if layout == .y4m, format == nil { try output.append(header(of: new).utf8Span.span) }
     if format == nil, new.presentation.orientation != .upright {
       notes.append(
-        "pipe: pictures are turned, which \(layout) has no word for; they lie as they are")
+        "\(name): pictures are turned, which \(layout) has no word for; they lie as they are")
     }
     if format == nil { notes += plan?.notes(of: name) ?? [] }
     format = new

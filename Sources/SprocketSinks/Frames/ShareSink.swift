@@ -171,7 +171,7 @@ public final class ShareSink: Sink, RenamedSink {
     guard lost == 0 else {
       throw RunError(
         .readerGone,
-        "share: \(lost) frames were not acknowledged by the readers that left with them")
+        "\(name): \(lost) frames were not acknowledged by the readers that left with them")
     }
   }
 

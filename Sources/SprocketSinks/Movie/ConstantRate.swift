@@ -83,7 +83,7 @@ extension MovieRecording {
       throw fail(
         RunError(
           .failed,
-          "movie: a gap of more than \(ConstantRate.longestGap) s is too long for a constant rate; leave the "
+          "a gap of more than \(ConstantRate.longestGap) s is too long for a constant rate; leave the "
             + "rate out"))
     }
     return place

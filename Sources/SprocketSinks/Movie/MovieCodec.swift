@@ -211,7 +211,7 @@ final class MovieEncoding {
     guard container.holds(encoder) else {
       throw RunError(
         .usage,
-        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; "
+        ".\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; "
           + (container == .webm ? "choose vp9, vp8 or av1" : "record a .mkv"), change: .codec)
     }
     return encoder

@@ -27,7 +27,7 @@ extension MovieRecording {
       try encode(luma, blue, red, tick)
     }
     guard isWhole == true else {
-      throw RunError(.failed, "movie: a picture of the pre-roll is damaged; record again")
+      throw RunError(.failed, "a picture of the pre-roll is damaged; record again")
     }
     try noteWritten()
   }

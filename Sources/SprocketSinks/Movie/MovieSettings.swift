@@ -225,7 +225,7 @@ extension MovieSink {
     let format = setup.format
     try setup.reads(.image)
     guard let image = format.image else {
-      throw RunError(.usage, "movie: these frames have no picture to encode", change: .stage)
+      throw RunError(.usage, "these frames have no picture to encode", change: .stage)
     }
     let settings = codec.settings(isLive: setup.isLive, isSynced: sync != nil)
     setup.ownBytes = VideoEncoder.memory(width: format.width, height: format.height, settings)
@@ -237,9 +237,9 @@ extension MovieSink {
       container, kept: try needs.map { (needs) throws(RunError) in try JPEGPicture(needs) },
       opens: !isOnDemand && recording?.isEmpty ?? true)
     if encoding.cuts {
-      note("movie: encoders take even sizes, so the last column or row is left out")
+      note("\(name): encoders take even sizes, so the last column or row is left out")
     }
-    for loss in encoding.losses { note("movie: \(loss)") }
+    for loss in encoding.losses { note("\(name): \(loss)") }
     return (needs, encoding)
   }
 
@@ -248,7 +248,7 @@ extension MovieSink {
     guard framesBehind > 0, let encoding else { return }
     let preset = encoding.preset.map { " (now \($0))" } ?? ""
     note(
-      "movie: the encoder was too slow for \(framesBehind) frames; give it a faster preset\(preset), or "
+      "\(name): the encoder was too slow for \(framesBehind) frames; give it a faster preset\(preset), or "
         + "choose a smaller size or rate")
   }
 }

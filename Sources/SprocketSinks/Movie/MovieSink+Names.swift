@@ -22,7 +22,8 @@ extension MovieSink {
     .prefix { PartialFile.isTaken($0) }
     if others.isEmpty { return }
     note(
-      "movie: of an earlier run, and no part of \(path): \(Array(others).joined(separator: ", "))")
+      "\(name): of an earlier run, and no part of \(path): \(Array(others).joined(separator: ", "))"
+    )
   }
 
   /// Whether a movie at `path` may go on in a file called `name`, in its folder.

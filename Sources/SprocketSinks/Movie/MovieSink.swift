@@ -129,10 +129,10 @@ public final class MovieSink: Recorder {
     // An encoder takes longer for a picture than threads to wake up.
     setup.backlog =
       newEncoding != nil && !setup.isLive ? 1 : setup.diskBacklog(of: setup.format)
-    for loss in try sound.check(container, path) { note("movie: \(loss)") }
+    for loss in try sound.check(container, path) { note("\(name): \(loss)") }
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
-        "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
+        "\(name): .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
           + "they lie; record a .mov or .mp4")
     }
     reports?.describe(setup)
@@ -165,7 +165,7 @@ public final class MovieSink: Recorder {
     try Self.checkJPEG(container)
     let needs = try setup.readsJPEGs(name, note)
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
-      note("movie: colours are \(matrix)'s, and marked so; most players take BT.601's for granted")
+      note("\(name): colours are marked as \(matrix)'s; most players take BT.601's for granted")
     }
     return (needs, nil)
   }
@@ -233,11 +233,12 @@ public final class MovieSink: Recorder {
     if !isOnDemand { noteLaterFiles() }
     if movedFrames > 0 {
       note(
-        "movie: \(movedFrames) frames were not later than the one before; each is a tick after it")
+        "\(name): \(movedFrames) frames were not later than the one before; each is a tick after it"
+      )
     }
     if let constantRate {
       note(
-        "movie: at \(constantRate.settingText) frames/s \(repeatedPictures) frames are doubled and "
+        "\(name): at \(constantRate.settingText) frames/s \(repeatedPictures) frames are doubled and "
           + "\(leftOutFrames) left out")
     }
   }
@@ -255,7 +256,7 @@ public final class MovieSink: Recorder {
     fileCount += 1
     let name = try takeName(pattern, fileCount)
     fileCount = name.number
-    if fileCount > 1 { note("movie: goes on in \(name.path), where the format changed") }
+    if fileCount > 1 { note("\(self.name): goes on in \(name.path), where the format changed") }
     let file = try make(name, container, isMadeUp: fileCount > 1, sound: sound)
     describe(file)
     recording = file
@@ -268,7 +269,7 @@ public final class MovieSink: Recorder {
   func close() throws(RunError) {
     guard let recording else { return }
     if recording.isEmpty {
-      note("movie: no frame came, so there is no \(isStream ? "movie" : recording.path)")
+      note("\(name): no frame came, so there is no \(isStream ? "movie" : recording.path)")
     }
     defer {
       keptFrames += recording.durableCount
@@ -283,7 +284,7 @@ public final class MovieSink: Recorder {
 
   /// Adds what a file tells of its times.
   func count(_ recording: MovieRecording) {
-    if let kept = recording.output.keptPath { note(PartialFile.note(kept: kept, "movie")) }
+    if let kept = recording.output.keptPath { note(PartialFile.note(kept: kept, name)) }
     movedFrames += recording.movedFrames
     repeatedPictures += recording.constant?.repeated ?? 0
     leftOutFrames += recording.constant?.leftOut ?? 0

@@ -81,7 +81,7 @@ struct MovieSound {
     guard format.channels <= codec.mostChannels else {
       throw RunError(
         .usage,
-        "movie: \(codec.rawValue) has \(codec.mostChannels) channels at most, and this sound "
+        "\(codec.rawValue) has \(codec.mostChannels) channels at most, and this sound "
           + "\(format.channels); choose \(codec.mostChannels), or pcm",
         change: .audioChannels, .audioCodec)
     }
@@ -89,7 +89,7 @@ struct MovieSound {
       return try SoundEncoder(codec, PCMFormat(format), bitRate: settings.bitRate?.bitsPerSecond)
     } catch {
       throw RunError(
-        .usage, "movie: \(error); choose pcm, or another rate", change: .audioCodec, .audioRate)
+        .usage, "\(error); choose pcm, or another rate", change: .audioCodec, .audioRate)
     }
   }
 

@@ -191,10 +191,10 @@ public final class StillSink: Recorder, RenamedSink {
     try writeKept()
     try folder.finish()
     if folder.keepsOld, !isOnDemand {
-      note("stills: no frame came; those of the earlier run are still in \(path)")
+      note("\(name): no frame came; those of the earlier run are still in \(path)")
     }
     if folder.removedStills > 0 {
-      note("stills: \(folder.removedStills) of an earlier run were removed from \(path)")
+      note("\(name): \(folder.removedStills) of an earlier run were removed from \(path)")
     }
   }
 
