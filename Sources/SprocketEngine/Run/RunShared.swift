@@ -28,10 +28,12 @@ final class RunShared: Sendable {
 
   /// Number of first frames that are not measured.
   let warmUp: UInt64
+  let measuresSource: Bool
 
   init(sinks: [any Sink], options: RunOptions) {
     trace = options.traceLimit.map { Trace(limit: $0) }
     warmUp = options.warmUp
+    measuresSource = options.measuresSource
     lastingSinks = Atomic(sinks.count(where: \.lasts))
   }
 

@@ -92,7 +92,7 @@ final class SourcePump: @unchecked Sendable {
   /// Of the epoch's source.
   private(set) var controls: ControlPort?
   let code = RunningCode(["source"])
-  private var tracer: SourceTracer
+  private(set) var tracer: SourceTracer
 
   init(
     source: SourceGate, _ description: SourceDescription, options: RunOptions, shared: RunShared,
@@ -102,7 +102,7 @@ final class SourcePump: @unchecked Sendable {
     self.options = options
     self.shared = shared
     self.start = start
-    tracer = SourceTracer(shared.trace)
+    tracer = SourceTracer(shared)
     setLimits(description)
   }
 
@@ -235,7 +235,7 @@ final class SourcePump: @unchecked Sendable {
         taking = nil
         noteLoan(epoch, slot: slot, sequence: sequence)
         // Added before the slot is published, so that slices of other threads on this frame start later.
-        tracer.add(.deliver, frame: number, fate: frame.fate)
+        tracer.add(.deliver, frame: number, fate: frame.fate, used: epoch.ring.used)
         hand.producer.publish()
         countPublished(frame, number: number)
         isFirst = false
