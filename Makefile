@@ -30,7 +30,8 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
 INSTALL_PACKAGES := $(PACKAGES) python3
 DEB_PACKAGES := $(INSTALL_PACKAGES) dpkg-dev
 WHEEL_PACKAGES := $(INSTALL_PACKAGES) patchelf binutils
-TEST_PACKAGES := $(WHEEL_PACKAGES) $(DEB_PACKAGES) debootstrap faketime ffmpeg git python3-venv gstreamer1.0-tools \
+TEST_PACKAGES := $(WHEEL_PACKAGES) $(DEB_PACKAGES) debootstrap faketime ffmpeg git python3-venv \
+  gstreamer1.0-tools \
   gstreamer1.0-plugins-good man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium \
   qrencode zint zbar-tools libsdl2-dev libjpeg-turbo-progs
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
@@ -76,7 +77,8 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
 .PHONY: run test test-all fuzz long lab bench soak docs install uninstall deb wheel format clean release copy
-.PHONY: packages install-packages deb-packages deb-clean wheel-packages test-packages lab-packages bench-packages plot-packages
+.PHONY: packages install-packages deb-packages wheel-packages test-packages lab-packages bench-packages
+.PHONY: plot-packages deb-clean
 .PHONY: example-packages
 .PHONY: judge-files judge-waiting all-packages venv lint unit plain threads threads-program
 .PHONY: addresses addresses-program readme flags

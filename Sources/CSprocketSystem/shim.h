@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/fs.h>
 #include <linux/futex.h>
+#include <linux/perf_event.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,6 +64,42 @@ static inline int sprocket_format_double(char *out, size_t size, int digits, dou
 
 // prctl is variadic. Names the calling thread; the kernel keeps 15 bytes.
 static inline void sprocket_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// gettid is a GNU extension. The number by which the kernel knows the calling thread.
+static inline int32_t sprocket_thread_id(void) { return (int32_t)syscall(SYS_gettid); }
+
+// cpu_set_t's macros are not imported. Binds the calling thread, and those that it starts from now on, to
+// some of the cores 0 to 1023. Returns 0 or -errno.
+static inline int sprocket_pin(const int *cores, int count) {
+  unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {0};
+  for (int i = 0; i < count; i++) {
+    if (cores[i] < 0 || cores[i] >= 1024) return -EINVAL;
+    mask[cores[i] / (8 * sizeof(unsigned long))] |= 1UL << (cores[i] % (8 * sizeof(unsigned long)));
+  }
+  return syscall(SYS_sched_setaffinity, 0, sizeof mask, mask) < 0 ? -errno : 0;
+}
+
+// perf_event_open(2) has no C library function. Counts an event of the calling thread and of the threads that
+// it starts from now on, outside of the kernel. Returns a descriptor or -errno.
+static inline int sprocket_open_counter(uint32_t type, uint64_t config) {
+  struct perf_event_attr attributes;
+  memset(&attributes, 0, sizeof attributes);
+  attributes.size = sizeof attributes;
+  attributes.type = type;
+  attributes.config = config;
+  attributes.inherit = 1;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  long r = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  return r < 0 ? -errno : (int)r;
+}
+
+// Reads a counter: its value, and for how long it was wanted and counted. Returns 0 or -errno.
+static inline int sprocket_read_counter(int descriptor, uint64_t values[3]) {
+  ssize_t size = read(descriptor, values, 3 * sizeof *values);
+  return size < 0 ? -errno : size == 3 * sizeof *values ? 0 : -EIO;
+}
 
 // prctl is variadic. No memory of this process is put into huge pages, whoever asks for it.
 static inline void sprocket_refuse_huge_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }

@@ -8,8 +8,8 @@ struct PhotoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photo", abstract: "Takes a photograph.",
     discussion: """
-      Frames of the start, which a camera marks or `startup` of the source counts, are not taken. Where exposure \
-      or lens are driven, the picture waits until they have settled.
+      Frames of the start, which a camera marks or `startup` of the source counts, are not taken. Where \
+      exposure or lens are driven, the picture waits until they have settled.
 
       EXAMPLES:
         \(programName) photo out.jpg --after 2s

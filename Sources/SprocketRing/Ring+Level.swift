@@ -16,20 +16,27 @@ extension Ring {
   public var level: RingLevel {
     // Read before all other cursors: these only grow, so that `used` is never more than the depth.
     let published = passed(cursor: 0)
-    var slowest = published
+    let used = used(of: published)
     var limit = UInt64.max
     for gate in plan.gates {
       let passed = passed(cursor: gate.cursor)
-      slowest = min(slowest, passed)
       limit = min(limit, (passed > gate.history ? passed - gate.history : 0) + gate.ahead)
     }
-    for tap in plan.taps.indices where plan.taps[tap].gates && !isParked(tap: tap) {
-      slowest = min(slowest, passed(cursor: cursor(ofTap: tap)))
-    }
-    let used = Int(published - slowest)
     let free = limit > published ? limit - published : 0
     return RingLevel(
       depth: plan.depth, used: used, free: Int(min(free, UInt64(max(0, plan.depth - used)))))
+  }
+
+  /// `level.used`. Allocates nothing.
+  public var used: Int { used(of: passed(cursor: 0)) }
+
+  private func used(of published: UInt64) -> Int {
+    var slowest = published
+    for lane in plan.lanes.indices { slowest = min(slowest, passed(cursor: 1 + lane)) }
+    for tap in plan.taps.indices where plan.taps[tap].gates && !isParked(tap: tap) {
+      slowest = min(slowest, passed(cursor: cursor(ofTap: tap)))
+    }
+    return Int(published - slowest)
   }
 
   /// Published sequences that a lane has not passed. Any thread may ask, as for `level`.

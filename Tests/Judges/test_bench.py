@@ -1,6 +1,10 @@
 """`sprocket bench`: what its result holds, and what it says of an earlier one. No speed is judged."""
+import collections
+import contextlib
 import copy
+import csv
 import json
+import pathlib
 import re
 import signal
 import statistics
@@ -9,7 +13,7 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, sprocket
+from program import LIMIT, SPROCKET, frame_count, one_sentence, sprocket, wait_for
 from test_allocations import counted, counter  # noqa: F401, the fixture.
 from test_own import own
 
@@ -77,6 +81,126 @@ def test_a_program_of_ones_own_measures_with_its_own_source(tmp_path):
     found = json.loads(path.read_text())
     assert found["machine"]["program"].startswith("SprocketOwn")
     assert found["cases"][0]["format"] == "GREY" and found["cases"][0]["width"] == 16
+
+
+def test_variants_sinks_and_encoders_stand_in_one_table(tmp_path):
+    found, table = bench(tmp_path, "bench", "--stage", "focus:window=0.2", "--stage", "negate", "--stage",
+                         "focus:window=0.4", "--sink", f"movie:{tmp_path / 'a.mov'}", "--sink", "checksum",
+                         "--sink", f"movie:{tmp_path / 'b.mov'},codec=h264", "--size", "64x48", "--format",
+                         "NV12", *SHORT)
+    chains = [case["chain"] for case in found["cases"]]
+    assert [chain[:2] for chain in chains] == 2 * [["focus:window=0.2", "negate"]] + 2 * [
+        ["focus:window=0.4", "negate"]]
+    assert [chain[2] for chain in chains] == 2 * [f"sink movie:path={tmp_path / 'a.mov'}",
+                                                  f"sink movie:codec=h264,path={tmp_path / 'b.mov'}"]
+    for case in found["cases"]:
+        assert case["chain"][3] == "sink checksum"
+        assert [step["name"] for step in case["steps"]] == [
+            "unpack", "focus", "negate", "pack", "sink movie", "sink checksum"]
+        assert all(step["cpu_us"]["median"] > 0 and step["p50_us"] > 0 for step in case["steps"])
+    assert table.count("fastest us") == 1
+    # Each round replaced the files of the rounds before.
+    assert all(frame_count(tmp_path / name) == 50 for name in ("a.mov", "b.mov"))
+    # An encoder costs more than frames that are encoded already.
+    writes = [case["steps"][4]["p50_us"] for case in found["cases"]]
+    assert writes[1] > writes[0] and writes[3] > writes[2]
+
+
+def test_a_source_is_measured_and_steered(tmp_path):
+    steered, _ = bench(tmp_path, "bench", "--stage", "focus", "--stage", "autofocus", "--size", "64x48",
+                       "--format", "NV12", *SHORT)
+    (case,) = steered["cases"]
+    assert [step["name"] for step in case["steps"]] == ["source", "unpack", "focus", "autofocus"]
+    assert case["chain"][0].startswith("source scene") and case["steps"][0]["cpu_us"]["median"] > 0
+    clip = tmp_path / "clip.mkv"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30", "-frames:v",
+                    "40", "-c:v", "mpeg4", str(clip)], check=True, timeout=LIMIT)
+    # It has 10 frames more than are left out at the start.
+    found, _ = bench(tmp_path, "bench", "--measure-source", "--source", f"file:{clip}", "--rounds", 2)
+    (case,) = found["cases"]
+    assert [step["name"] for step in case["steps"]] == ["source"] and case["frames"] == 10
+    assert case["chain"] == [f"source file:path={clip}"]
+
+
+def test_a_table_and_the_times_of_frames_are_written_as_csv(tmp_path):
+    tables = {name: tmp_path / f"{name}.csv" for name in ("steps", "frames")}
+    found, _ = bench(tmp_path, *SMALL, "--stage", "negate", "--workers", 1, "--workers", 2, *SHORT, "--csv",
+                     tables["steps"], "--frame-times", tables["frames"])
+    rows = {name: list(csv.DictReader(path.open())) for name, path in tables.items()}
+    steps = [(case, step) for case in found["cases"] for step in case["steps"]]
+    assert len(rows["steps"]) == len(steps) == 6
+    for row, (case, step) in zip(rows["steps"], steps):
+        assert row["case"].startswith("focus, negate; NV12 64x48, ") and row["step"] == step["name"]
+        for name in ("p50_us", "p999_us", "bytes_read"):
+            assert float(row[name]) == step[name]
+        assert float(row["step_cpu_us"]) == step["cpu_us"]["median"]
+        assert float(row["fastest_us"]) == min(step["fast_us"]["rounds"])
+        assert row["instructions"] == "" or float(row["instructions"]) > 0
+    # Each measured frame once in each step, and the percentiles are those of these times.
+    kept = collections.defaultdict(list)
+    for row in rows["frames"]:
+        if row["step"] in ("unpack", "focus", "negate"):
+            kept[row["case"], row["round"], row["step"]].append((int(row["frame"]), float(row["us"])))
+    assert len(kept) == 2 * 2 * 3
+    assert all(sorted(frame for frame, _ in times) == list(range(20)) for times in kept.values())
+    name = rows["steps"][1]["case"]
+    times = sorted(time for count in "01" for _, time in kept[name, count, "focus"])
+    # Buckets are 1 % or 64 ns wide.
+    assert found["cases"][0]["steps"][1]["p50_us"] == pytest.approx(times[19], rel=0.01, abs=0.065)
+
+
+def test_memory_load_governor_and_cores_are_told(tmp_path):
+    found, table = bench(tmp_path, *SMALL, *SHORT, "--cpu", 0)
+    (case,) = found["cases"]
+    assert 1e6 < case["peak_memory"] < 1e9 and " MB at most" in table
+    assert len(found["load_average"]) == 2 and found["machine"]["pinned"] == [0]
+    first = table.splitlines()[0]
+    governors = pathlib.Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    governor = governors.read_text().strip() if governors.exists() else "not known"
+    assert ", on 0 alone; governor " in first and f"load {found['load_average'][0]:.2f}" in first
+    assert governor in first and found["machine"].get("governor", "not known") in first
+    # Larger frames need more.
+    large, _ = bench(tmp_path, "bench", "--stage", "focus", "--size", "1920x1080", "--format", "NV12",
+                     *SHORT)
+    assert large["cases"][0]["peak_memory"] > case["peak_memory"] + 30 * 1920 * 1080
+    # Threads of the engine run where they were told to.
+    command = [SPROCKET, *SMALL, "--rounds", "100", "--frames", "5000", "--cpu", "0"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        tasks = pathlib.Path(f"/proc/{process.pid}/task")
+
+        def cores():
+            with contextlib.suppress(OSError):
+                threads = [(task / "status").read_text() for task in tasks.iterdir()]
+                return {re.search(r"Cpus_allowed_list:\s*(\S+)", text)[1] for text in threads
+                        if re.search(r"Name:\s*(source|focus|unpack)", text)}
+        assert wait_for(cores, process) == {"0"}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) in (0, 1)
+
+
+def test_instructions_are_counted_where_the_kernel_allows_it(tmp_path):
+    found, table = bench(tmp_path, "bench", "--stage", "focus", "--size", "64x48", "--size", "128x96",
+                         "--format", "NV12", *SHORT)
+    if "not_counted" in found:
+        assert found["not_counted"] in table and "instructions and cache misses are not counted: " in table
+        assert not any("instructions" in case for case in found["cases"])
+        pytest.skip(found["not_counted"])
+    small, large = (case["instructions"]["median"] for case in found["cases"])
+    assert small < large and " cache misses" in table
+    rates = [case["instructions"]["median"] / case["cycles"]["median"] for case in found["cases"]]
+    assert all(0.05 < rate < 10 for rate in rates)
+
+
+def test_files_of_sinks_are_replaced_on_request_alone(tmp_path):
+    path = tmp_path / "kept.mov"
+    path.write_text("kept")
+    measured = ["bench", "--sink", f"movie:{path}", "--size", "64x48", "--format", "NV12", *SHORT]
+    refused = sprocket(*measured, check=False)
+    assert refused.returncode == 2 and path.read_text() == "kept"
+    assert str(path) in one_sentence(refused.errors)
+    assert list(tmp_path.iterdir()) == [path]
+    sprocket(*measured, "--overwrite")
+    assert frame_count(path) == 50 and list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("name", ["NV12", "MJPG"])
@@ -191,6 +315,9 @@ def test_another_machine_compiler_or_build_is_told(result, tmp_path):
 
 @pytest.mark.parametrize("arguments, words", [
     (["bench"], ["--stage focus"]),
+    (["bench", "--sink", "nul"], ["did you mean `null`?"]),
+    (["bench", "--sink", "pipe"], ["--sink pipe", "standard output"]),
+    (["bench", "--sink", "reports:-"], ["--sink reports:-", "standard output"]),
     (["bench", "--stage", "focsu"], ["did you mean `focus`?"]),
     (["bench", "--stage", "focus:windw=1"], ["windw", "did you mean `window`?"]),
     (["bench", "--stage", "focus", "--format", "ABCD"], ["--format", "ABCD"]),
@@ -209,6 +336,9 @@ def test_another_machine_compiler_or_build_is_told(result, tmp_path):
     (["bench", "--stage", "focus", "--against", "/etc/passwd"], ["no result"]),
     (["bench", "--stage", "focus", "--json", "/nowhere/a.json"], ["/nowhere/a.json"]),
     (["bench", "--stage", "focus", "--fail-above", "5%"], ["--against PATH"]),
+    (["bench", "--stage", "focus", "--cpu", "x"], ["0-3"]),
+    (["bench", "--stage", "focus", "--cpu", "1023"], ["1023", "nproc"]),
+    (["bench", "--stage", "focus", "--csv", "-", "--json", "-"], ["standard output"]),
     (["bench", "--stage", "focus", "--against", "a.json", "--fail-above", "5"], ["such as 5%"]),
 ])
 def test_what_cannot_be_measured_is_said_in_one_sentence(arguments, words):

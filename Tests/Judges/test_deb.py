@@ -8,8 +8,7 @@ import pytest
 
 from program import LIMIT, ROOT, SPROCKET
 
-MIRROR = "http://deb.debian.org/debian"
-#: Seconds for what loads packages.
+# Seconds for what loads packages.
 LOADING = 900
 
 
@@ -69,7 +68,7 @@ def test_a_clean_debian_installs_it_records_and_removes_it(package, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("a machine of one's own in a folder needs root")
     root = tmp_path / "debian"
-    made = run("debootstrap", "--variant=minbase", "bookworm", root, MIRROR, limit=LOADING)
+    made = run("debootstrap", "--variant=minbase", "bookworm", root, limit=LOADING)
     assert made.returncode == 0, made.stdout[-2000:]
     (root / "sprocket.deb").write_bytes(package.read_bytes())
     (root / "etc/resolv.conf").write_text(pathlib.Path("/etc/resolv.conf").read_text())

@@ -11,7 +11,7 @@ DOCUMENT = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "exit-cod
 SCENE = "run --source scene --size 64x48 --frames 3 --quiet"
 with open(DOCUMENT) as document:
     ROWS = re.findall(r"^\| ((?:a|nothing|something) .*) \| (\d) \|$", document.read(), re.MULTILINE)
-#: By the beginning of a row: command lines that make that mistake.
+# By the beginning of a row: command lines that make that mistake.
 MISTAKES = {
     "a command, option": [
         "nope", "run --nope", "photo", "export", "export in.mov", "inspect", "bench", "ask", "help nope",
@@ -25,7 +25,7 @@ MISTAKES = {
         "export in.mov out.mov --scale x", "bench --stage meter --workers 0", "photo a.gif --source scene"],
     "a stage, source": [
         "run --source nope --frames 1", f"{SCENE} --stage nope", f"{SCENE} --sink nope:x",
-        f"{SCENE} --source-set nope=1", f"{SCENE} --control nope=1", f"{SCENE} --format XXXX",
+        f"{SCENE} --source-set nope=1", f"{SCENE} --control nope=1", f"{SCENE} --format ZZZZ",
         f"{SCENE} --movie b.mov --codec nope", "stages nope", "bench --stage nope",
         "export in.mov out.mov --stage nope", f"{SCENE} --audio-stage nope",
         "photo a.jpg --source scene --stage nope"],
@@ -55,7 +55,7 @@ MISTAKES = {
         "startup=99", "run --source file:in.mov --movie b.mov --source-set startup=99"],
     "something failed": ["run --source file:in.mov --movie b.mov --dump /dev/full"],
 }
-#: Rows that another judge has, since they need another machine.
+# Rows that another judge has, since they need another machine.
 ELSEWHERE = {"a library": "test_loading.py"}
 
 

@@ -5,18 +5,20 @@ https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU:
 and `dur` in microseconds; metadata `M` name processes and threads; events of a thread nest.
 """
 import collections
+import contextlib
 import json
 import math
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, read_summary, sprocket
+from program import LIMIT, SPROCKET, one_sentence, read_summary, running, sprocket, wait_for
 from test_allocations import counted, counter  # noqa: F401, the fixture.
 
 KEPT = 65_536  # Slices of each thread, as docs/measuring.md has it.
-EVENT_BYTES = 170  # What a slice takes in the file, at most.
+EVENT_BYTES = 300  # What a slice takes in the file, with its flow and the ring's level, at most.
 SCENE = ["run", "--source", "scene", "--quiet"]
 
 Slice = collections.namedtuple("Slice", "thread name start end frame fate")
@@ -33,12 +35,15 @@ def parse(path):
         if event["ph"] == "M":
             if event["name"] == "thread_name":
                 assert event["tid"] not in names
+                # An epoch may have threads of its own.
                 names[event["tid"]] = event["args"]["name"]
                 missing[event["args"]["name"]] = event["args"]["missing"]
             else:
                 assert event["name"] in ("process_name", "thread_sort_index")
             continue
-        assert event["ph"] == "X"
+        if event["ph"] != "X":
+            assert event["ph"] in "stfC"
+            continue
         start, duration = event["ts"], event["dur"]
         assert duration >= 0 and isinstance(event["name"], str)
         # Slices of one thread do not overlap.
@@ -46,7 +51,7 @@ def parse(path):
         ends[event["tid"]] = start + duration
         slices.append(Slice(names[event["tid"]], event["name"], start, start + duration,
                             event["args"]["frame"], event["args"].get("fate")))
-    assert len(processes) == 1 and len(set(names.values())) == len(names)
+    assert len(processes) == 1
     return slices, missing, document
 
 
@@ -119,6 +124,74 @@ def test_a_frame_goes_from_the_source_past_the_lanes_to_the_sink(tmp_path):
     one = whole[0]
     assert one["meter"].end == pytest.approx(one["focus"].start, abs=1e-3, rel=0)
     assert one["meter"].thread == one["focus"].thread
+
+
+def flows(document):
+    """{(category, frame): the flow's events by time}, each of which lies in a slice of that frame."""
+    slices = collections.defaultdict(set)
+    for event in document["traceEvents"]:
+        if event["ph"] == "X":
+            slices[event["tid"], event["ts"]].add(event["args"]["frame"])
+    found = collections.defaultdict(list)
+    for event in document["traceEvents"]:
+        if event["ph"] in "stf":
+            assert event["id"] in slices[event["tid"], event["ts"]]
+            found[event["cat"], event["id"]].append(event)
+    return {key: sorted(events, key=lambda event: event["ts"]) for key, events in found.items()}
+
+
+def test_flows_follow_each_frame_from_thread_to_thread(tmp_path):
+    (_, _, document), summary = run(tmp_path, *RUNS["all"], "--null")
+    names = {event["tid"]: event["args"]["name"] for event in document["traceEvents"]
+             if event["ph"] == "M" and event["name"] == "thread_name"}
+    found = flows(document)
+    sinks = [f"sink {name}" for name in summary["sinks"]]
+    assert {category for category, _ in found} == {"frame", *sinks}
+    lanes = {name for name in names.values() if name != "source" and name not in sinks}
+    for (category, frame), events in found.items():
+        threads = [names[event["tid"]] for event in events]
+        phases = "".join(event["ph"] for event in events)
+        assert phases == "s" + "t" * (len(events) - 2) + "f" and len(set(threads)) == len(threads)
+        if category == "frame":
+            assert threads[0] == "source" and set(threads[1:]) <= lanes
+        else:
+            assert len(threads) == 2 and threads[0] in lanes and threads[1] == category
+            assert events[0]["ts"] == found["frame", frame][-1]["ts"]
+    delivered = summary["sinks"]["checksum"]["delivered"]
+    assert sum(category == "sink checksum" for category, _ in found) == delivered > 300
+
+
+def test_threads_have_the_kernels_numbers(tmp_path):
+    """While it runs, /proc has the threads of the run, by number and the first 15 bytes of their name."""
+    path = tmp_path / "t.json"
+    command = [SPROCKET, *SCENE, "--size", "64x48", "--rate", "60", "--stage", "meter", "--null", "--trace",
+               path]
+    with running(command) as process:
+        tasks = pathlib.Path(f"/proc/{process.pid}/task")
+
+        def seen():
+            with contextlib.suppress(OSError):
+                return {int(task.name): (task / "comm").read_text().rstrip("\n") for task in tasks.iterdir()}
+            return {}
+        seen_at_once = wait_for(lambda: {"source", "null"} <= set(seen().values()) and seen(), process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) == 0
+    document = json.loads(path.read_text())
+    threads = {event["tid"]: event["args"]["name"] for event in document["traceEvents"]
+               if event["ph"] == "M" and event["name"] == "thread_name"}
+    by_name = {name: number for number, name in threads.items()}
+    assert seen_at_once[by_name["source"]] == "source" and seen_at_once[by_name["sink null"]] == "null"
+    assert all(event["tid"] in threads for event in document["traceEvents"] if event["ph"] != "M")
+
+
+def test_the_rings_level_is_a_counter(tmp_path):
+    (slices, _, document), summary = run(tmp_path, *RUNS["one worker"])
+    levels = [event for event in document["traceEvents"] if event["ph"] == "C"]
+    assert {event["name"] for event in levels} == {"ring"}
+    assert [event["ts"] for event in levels] == pytest.approx(
+        [s.end for s in slices if s.name == "deliver"], rel=0, abs=0.002)
+    depth = sum(summary["ring"].values()) if isinstance(summary.get("ring"), dict) else 1000
+    assert levels[0]["args"]["used"] == 0 and all(0 <= e["args"]["used"] <= depth for e in levels)
 
 
 def test_the_latest_slices_are_kept_within_a_bound(tmp_path):

@@ -85,6 +85,7 @@ let wrong = unsafe getenv("SPROCKET_OWN_STAGE").map { name in
 }
 
 sprocketMain(
-  stages: builtinStages + [Burn.plugin, SlowStage.plugin, TrapStage.plugin] + [wrong].compactMap(\.self),
+  stages: builtinStages + [Burn.plugin, SlowStage.plugin, TrapStage.plugin]
+    + [wrong].compactMap(\.self),
   sources: builtinSources + [RampSource.kind],
   sinks: builtinSinks + [BrightSink.kind, ExportSink.kind])

@@ -63,12 +63,13 @@ private struct Measured {
     let found = BenchResult.Case(
       chain: ["focus"], format: "NV12", width: 64, height: 48, workers: 1, frames: frames,
       pictures: 58, framesPerSecond: Rounds(low), cpuMicroseconds: Rounds(cpu),
-      yardstick: Rounds(yardstick), allocationsPerFrame: nil,
+      yardstick: Rounds(yardstick), peakMemory: nil, instructions: nil, cycles: nil,
+      cacheMisses: nil, allocationsPerFrame: nil,
       steps: [step("unpack", unpacks, cpu: unpacks), step("focus", low, cpu: cpu)],
       disturbance: disturbance)
     return BenchResult(
       machine: try JSONDecoder().decode(BenchMachine.self, from: Data(machine.utf8)),
-      source: "scene", loadAverage: [], cases: [found])
+      source: "scene", loadAverage: [], notCounted: nil, cases: [found])
   }
 }
 

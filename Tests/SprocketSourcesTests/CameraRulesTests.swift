@@ -200,7 +200,7 @@ import Testing
     expectEqual(several?.description.contains("HD Webcam C270 (/dev/video2)"), true)
     let none = #expect(throws: RunError.self) { try path("nikon") }
     expectEqual(none?.description.contains("Capture Stick (/dev/video4)"), true)
-    expectEqual(none?.code, .usage)
+    expectEqual(none?.device, .notFound)
   }
 
   @Test func camerasAreFoundByIdentity() throws {

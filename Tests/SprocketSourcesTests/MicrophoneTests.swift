@@ -210,7 +210,7 @@ import Testing
   @Test func aMicrophoneThatIsNotThereIsRefusedInOneSentence() {
     let source = MicrophoneSource(name: "hw:CARD=NoSuchCard")
     let error = #expect(throws: RunError.self) { try source.open() }
-    expectTrue(error?.code == .usage && error?.settings == [.microphone])
+    expectTrue(error?.device == .notFound && error?.settings == [.microphone])
     expectEqual(error?.description.contains("NoSuchCard"), true)
   }
 

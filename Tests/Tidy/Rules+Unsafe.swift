@@ -56,14 +56,16 @@ extension Rules {
         "ControlSocket", "Keyboard", "RunConnection", "RunFolder", "ServiceManager",
       ],
       "sockets, folders, and the terminal's settings"),
-    Permission("Sources/SprocketCommandLine/Bench", ["BenchClip"], "lends frames in memory"),
+    Permission(
+      "Sources/SprocketCommandLine/Bench", ["BenchClip", "BenchSource"], "lends frames in memory"),
     Permission("Sources/SprocketCommandLine/Files", ["BatchExport", "PlotCommand"], "processes"),
     Permission(
       "Sources/SprocketCommandLine/Top", ["TopScreen"], "the terminal's size, the time of day"),
     Permission(
       "Sources/SprocketCore",
       [
-        "Clock/Clocks", "Clock/WallClock", "Errors/Contract", "Errors/RunningCode", "Frame/FrameStorage",
+        "Clock/Clocks", "Clock/WallClock", "Errors/Contract", "Errors/RunningCode",
+        "Frame/FrameStorage",
         "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
         "Source/Source", "System/SystemMemory",
@@ -85,7 +87,8 @@ extension Rules {
         "Lane/LaneWorker",
         "Lane/LaneWorker+Versions",
         "Sink/SinkWorker", "Sink/SinkWorker+Account", "Source/SourceGate", "Source/SourcePump+Fill",
-        "Source/SourcePump+Loans", "Threads/StopSignals", "Threads/Threads", "Threads/Waiter",
+        "Source/SourcePump+Loans", "Threads/HardwareCounters", "Threads/StopSignals",
+        "Threads/Threads", "Threads/Waiter",
       ], "lays out slots; threads and futexes"),
     Permission(
       "Sources/SprocketFiles",
@@ -239,7 +242,7 @@ extension Rules {
       "Sources/SprocketCommandLine", ["Console", "RunJob"],
       "a semaphore; a source of which one function may be called from any thread"),
     Permission(
-      "Sources/SprocketCommandLine/Bench", ["BenchClip", "BenchCommand"],
+      "Sources/SprocketCommandLine/Bench", ["BenchClip", "BenchCommand+Cases"],
       "written before they are shared"),
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
     Permission(

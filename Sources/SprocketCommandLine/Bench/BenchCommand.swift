@@ -6,15 +6,24 @@ internal import SprocketPipelines
 /// `sprocket bench`: what stages cost, by the engine's own account of them.
 struct BenchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "bench", abstract: "Measures what a chain of stages costs.",
+    commandName: "bench", abstract: "Measures what sources, stages, encoders and sinks cost.",
     discussion: """
-      Every choice of format, size and workers is a case. Frames are made once and lie in memory; then each \
-      case runs in turn, round after round. Ctrl-C ends it with what is finished.
+      Every choice of variant, format, size and workers is a case. Frames are made once and lie in \
+      memory; then each case runs in turn, round after round. Ctrl-C ends it with what is finished.
       """)
 
   @Option(
-    "A stage of the chain; the order given is the chain's order.", takes: "name[:key=value,...]")
+    "A stage of the chain; the order given is the chain's order. One that is given again, with other "
+      + "settings, is a variant.", takes: "name[:key=value,...]")
   var stage: [String] = []
+
+  @Option(
+    "A sink that gets the frames, or a variant of one; each round replaces its files.",
+    takes: "name[:argument][,key=value,...]")
+  var sink: [String] = []
+
+  @Flag(help: "Takes frames from the source in each round, not from memory, and measures it.")
+  var measureSource = false
 
   @Option(
     help: ArgumentHelp("Where frames come from.", valueName: "scene | file:PATH | replay:PATH"))
@@ -61,7 +70,21 @@ struct BenchCommand: ParsableCommand {
   @Option("Writes the result as JSON. `-` is standard output.", takes: "path", completion: .file())
   var json: String?
 
-  @Flag(help: "Replaces the file of --json if it exists.")
+  @Option(
+    "Writes a row for each step as CSV. `-` is standard output.", takes: "path", completion: .file()
+  )
+  var csv: String?
+
+  @Option(
+    "Writes how long each step took for each frame of each round, as CSV.", takes: "path",
+    completion: .file())
+  var frameTimes: String?
+
+  @Option(
+    "Runs on these cores alone, counted from 0: 1, 0,1 or 0-3.", takes: "cores", as: coreList)
+  var cpu: [Int32]?
+
+  @Flag(help: "Replaces files that exist, also of sinks.")
   var overwrite = false
 
   /// Seconds of each case in each round, and bounds for its frames: enough for a p99 over all rounds. Larger:
@@ -78,129 +101,71 @@ struct BenchCommand: ParsableCommand {
   ]
 
   func validate() throws {
-    if stage.isEmpty { throw ValidationError("name what to measure, such as --stage focus") }
+    if stage.isEmpty, sink.isEmpty, !measureSource {
+      throw ValidationError(
+        "name what to measure, such as --stage focus, --sink or --measure-source")
+    }
     if failAbove != nil, against == nil {
       throw ValidationError("--fail-above compares with an earlier result; give --against PATH")
     }
   }
 
   func execute(_ kinds: Kinds, _ signals: inout StopSignals) throws {
-    let chain = try stage.map { try kinds.choice(kinds.stage($0)) }
+    let chains = try chains(kinds)
     let earlier = try against.map { path throws(RunError) in try BenchResult.read(path) }
-    var file: OutputFile?
-    if let json {
-      file = try OutputFile(path: json, purpose: "result", overwrite: overwrite)
+    let outputs = [json, csv, frameTimes].compactMap(\.self)
+    guard outputs.count(where: { $0 == "-" }) < 2 else {
+      throw RunError(.usage, "two files are `-`, standard output; give one a name")
     }
+    var files = try BenchFiles(json: json, csv: csv, frames: frameTimes, overwrite: overwrite)
+    let console = outputs.contains("-") ? Console.errors : Console.output
+    if let cores = cpu { try pinThreads(to: cores) }
     let voice = Voice(isQuiet: false, isVerbose: false)
     let countsAllocations = sprocket_count_calls() > 0
-    let machine = BenchMachine()
+    let machine = BenchMachine(pinned: cpu)
     if !machine.isOptimized {
       voice.tell(notice: "this is a debug build: what it measures says little about a release")
     }
     let loads = kernelText("/proc/loadavg")?.split(separator: " ").prefix(2) ?? []
-    var cases = try makeCases(chain, kinds, &signals)
-    let isWhole = try measure(&cases, earlier, &signals)
+    var method = BenchMethod(keepsFrames: frameTimes != nil)
+    var notCounted: String?
+    do throws(RunError) {
+      method.counters = try HardwareCounters(BenchMethod.events)
+    } catch {
+      notCounted = error.description
+    }
+    var cases = try makeCases(chains, kinds, &signals)
+    for index in cases.indices { cases[index].method = method }
+    let isWhole = try measure(&cases, earlier, &files, &signals)
     let results = cases.compactMap { $0.result(countsAllocations: countsAllocations) }
     guard !results.isEmpty else {
       throw RunError(.failed, "stopped before the first round was over: nothing was measured")
     }
     var result = BenchResult(
       machine: machine, source: source, loadAverage: loads.compactMap { Double($0) },
-      cases: results)
+      notCounted: notCounted, cases: results)
     if let earlier, let against {
       result.comparison = BenchComparison(
         of: result, with: earlier, path: against, limit: failAbove ?? BenchComparison.defaultLimit)
     }
     let table = BenchTable(result)
     let lines =
-      table.lines + table.disturbances + (result.comparison.map { table.lines($0) } ?? [])
-    for line in lines { (json == "-" ? Console.errors : Console.output).say(line) }
+      table.lines + table.remarks + (result.comparison.map { table.lines($0) } ?? [])
+    for line in lines { console.say(line) }
     if !isWhole {
       let done = cases.map(\.rounds.count).min() ?? 0
       voice.tell(notice: "stopped after \(done) of \(rounds) rounds: these are the figures of them")
     }
-    guard let text = try? jsonText(result) else {
-      throw RunError(.failed, "the result cannot be put into JSON; please report this")
-    }
-    try file.take()?.write(text + "\n")
+    try files.write(result)
     if failAbove != nil, let code = result.comparison?.verdict.exitCode { throw ExitCode(code) }
-  }
-
-  // MARK: Cases
-
-  private func makeCases(
-    _ chain: [StageChoice], _ kinds: Kinds, _ signals: inout StopSignals
-  ) throws -> [BenchCase] {
-    let isScene = source == "scene"
-    let formats = try format.map { text throws(RunError) in try PixelFormat(option: text) }
-    let formatChoices: [PixelFormat?] =
-      formats.isEmpty ? (isScene ? Self.defaultFormats : [nil]) : formats
-    let sizes: [FrameSize?] = size.isEmpty ? (isScene ? Self.defaultSizes : [nil]) : size
-    var cases: [BenchCase] = []
-    var refusals: [RunError] = []
-    for format in formatChoices {
-      for size in sizes {
-        let clip = try load(format, size, kinds, &signals)
-        for count in workers.isEmpty ? [1] : workers {
-          do throws(RunError) {
-            cases.append(
-              try BenchCase(chain, clip, workers: count, frames: frames ?? Self.firstFrames))
-          } catch {
-            guard formats.isEmpty, isScene else { throw error }
-            refusals.append(error)
-          }
-        }
-      }
-    }
-    if cases.isEmpty, let first = refusals.first { throw first }
-    for text in Set(refusals.map(\.description)).sorted() {
-      tellError("left out: \(text)")
-    }
-    return cases
-  }
-
-  /// Copies the first frames of the source to memory.
-  private func load(
-    _ format: PixelFormat?, _ size: FrameSize?, _ kinds: Kinds,
-    _ signals: inout StopSignals
-  ) throws -> BenchClip {
-    var values = try keyValues(sourceSet, option: "--source-set")
-    if source == "scene", values["pace"] == nil { values["pace"] = "fast" }
-    let part = try kinds.source(source, values)
-    for file in part.settings.files where file.use == .read {
-      try FileIdentity.refuseDevice(file.path)
-    }
-    var wanted = SourceFormat()
-    (wanted.format, wanted.size) = (format, size)
-    let made = try kinds.make(part, wanted)
-    let box = ClipBox()
-    let sink = ClosureSink("clip", reading: .encoded) { frame in box.clip?.add(frame) }
-    let options = RunOptions(workers: 1, frameLimit: UInt64(BenchClip.frames))
-    let engine = try Engine(source: made, sinks: [sink], options: options)
-    let description = engine.description
-    guard !description.isLive else {
-      throw RunError(
-        .usage,
-        "\(description.name) is live, and a benchmark needs frames that wait; record some, and give the "
-          + "file", change: .source)
-    }
-    let clip = BenchClip(description)
-    box.clip = clip
-    guard try engine.finish(&signals) else {
-      throw RunError(.failed, "stopped before the first round was over: nothing was measured")
-    }
-    if let error = engine.summary.errors.first { throw error }
-    guard clip.count > 0 else {
-      throw RunError(.failed, "\(description.name) gave no whole frame to measure with")
-    }
-    return clip
   }
 
   // MARK: Rounds
 
   /// Returns true if all rounds were measured.
   private func measure(
-    _ cases: inout [BenchCase], _ earlier: BenchResult?, _ signals: inout StopSignals
+    _ cases: inout [BenchCase], _ earlier: BenchResult?, _ files: inout BenchFiles,
+    _ signals: inout StopSignals
   ) throws -> Bool {
     var seconds = 0.0
     for index in cases.indices {
@@ -220,6 +185,9 @@ struct BenchCommand: ParsableCommand {
     for round in 0..<rounds {
       for index in cases.indices {
         guard try cases[index].addRound(&signals) else { return false }
+        if let trace = cases[index].rounds[round].trace.take() {
+          try files.add(trace, of: cases[index], round: round)
+        }
         if Console.errors.isTerminal {
           Console.errors.show(
             progress: ["round \(round + 1) of \(rounds), case \(index + 1) of \(cases.count)"])
@@ -248,9 +216,18 @@ extension BenchVerdict {
   return number / 100
 }
 
-/// Holds the clip for the closure that fills it.
-///
-/// Unchecked: set before the run is started.
-private final class ClipBox: @unchecked Sendable {
-  var clip: BenchClip?
+/// Cores such as `1`, `0,1` or `0-3`.
+@Sendable private func coreList(_ text: String) throws -> [Int32] {
+  let cores = text.split(separator: ",", omittingEmptySubsequences: false).flatMap {
+    part -> [Int32] in
+    let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int32($0) }
+    guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
+      first >= 0, first <= last, last < 1024
+    else { return [-1] }
+    return Array(first...last)
+  }
+  guard !cores.contains(-1) else {
+    throw ValidationError("give cores, 0 to 1023, such as 1, 0,1 or 0-3")
+  }
+  return Set(cores).sorted()
 }

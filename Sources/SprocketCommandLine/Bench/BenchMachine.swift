@@ -10,17 +10,20 @@ struct BenchMoment {
   let busy, stolen: Int
   let switches: Int
   let allocations: UInt
+  /// In the order of `BenchCounters.events`; `nil` if they are not counted.
+  let counts: [Double]?
 
   /// Reads the slow file /proc/stat before the first moment and after the last, so that reading it is not
   /// measured.
-  static func now(isFirst: Bool) -> BenchMoment {
+  static func now(isFirst: Bool, _ counters: HardwareCounters?) -> BenchMoment {
     let before = isFirst ? ticks() : nil
     let allocations = sprocket_call_count()
+    let counts = counters?.read()
     let (time, own, switches) = (monotonicNow(), processCPUTime(), involuntarySwitches())
     let (busy, stolen) = before ?? ticks()
     return BenchMoment(
       time: time, own: own, busy: busy, stolen: stolen, switches: switches,
-      allocations: allocations)
+      allocations: allocations, counts: counts)
   }
 
   /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; see proc(5).
@@ -70,6 +73,10 @@ struct BenchMachine: Codable, Equatable {
   /// Read from the program's file: its compiler, and its digest (FNV-1a, 64 bits).
   let compiler, build: String
   let isOptimized: Bool
+  /// What sets the clock rate, as the kernel names it; `nil` if it does not say.
+  let governor: String?
+  /// Cores of `--cpu`; `nil` for all.
+  let pinned: [Int32]?
 
   /// Most bytes of the program's file that are read. Larger than any program.
   private static let mostBytes = 1 << 30
@@ -77,7 +84,14 @@ struct BenchMachine: Codable, Equatable {
   /// Whether this program is a release build.
   static var isOptimized: Bool { !_isDebugAssertConfiguration() }
 
-  init() {
+  init(pinned: [Int32]? = nil) {
+    self.pinned = pinned
+    let governors = (0..<processorCount()).compactMap { core in
+      kernelText("/sys/devices/system/cpu/cpu\(core)/cpufreq/scaling_governor")?.split(
+        whereSeparator: \.isWhitespace
+      ).first
+    }
+    governor = governors.isEmpty ? nil : Set(governors).sorted().joined(separator: ", ")
     let line = kernelText("/proc/cpuinfo")?.split(separator: "\n").first {
       $0.hasPrefix("model name")
     }
@@ -117,6 +131,16 @@ struct BenchMachine: Codable, Equatable {
     }
     if compiler != earlier.compiler || isOptimized != earlier.isOptimized {
       lines.append("another compiler: \(description), before \(earlier.description)")
+    }
+    if governor != earlier.governor {
+      lines.append(
+        "another governor: \(governor ?? "not known"), before \(earlier.governor ?? "not known")")
+    }
+    if pinned != earlier.pinned {
+      func words(_ cores: [Int32]?) -> String {
+        cores.map { $0.map(String.init).joined(separator: ",") } ?? "all"
+      }
+      lines.append("other cores: \(words(pinned)), before \(words(earlier.pinned)) (--cpu)")
     }
     if build != earlier.build {
       lines.append("another build: \(program) \(build), before \(earlier.program) \(earlier.build)")

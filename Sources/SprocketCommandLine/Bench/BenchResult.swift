@@ -8,6 +8,8 @@ struct BenchResult: Codable {
   let source: String
   /// Load averages over one and five minutes, at the start.
   let loadAverage: [Double]
+  /// Why instructions and cache misses are not counted.
+  let notCounted: String?
   let cases: [Case]
   /// What has changed against an earlier result, if one was given.
   var comparison: BenchComparison?
@@ -26,6 +28,10 @@ struct BenchResult: Codable {
     let cpuMicroseconds: Rounds
     /// Time of the yardstick per frame, before each round; `nil` in a debug build.
     let yardstick: Rounds?
+    /// Most memory that the process had in a round, in bytes; `nil` if the kernel does not tell.
+    let peakMemory: Int?
+    /// Per frame, outside of the kernel; `nil` if they are not counted.
+    let instructions, cycles, cacheMisses: Rounds?
     /// `nil` if allocations cannot be counted.
     let allocationsPerFrame: Double?
     let steps: [Step]
@@ -36,7 +42,15 @@ struct BenchResult: Codable {
       case framesPerSecond = "frames_per_second"
       case cpuMicroseconds = "cpu_us"
       case yardstick = "yardstick_us"
+      case peakMemory = "peak_memory"
+      case instructions, cycles
+      case cacheMisses = "cache_misses"
       case allocationsPerFrame = "allocations_per_frame"
+    }
+
+    var instructionsPerCycle: Double? {
+      guard let instructions, let cycles, cycles.median > 0 else { return nil }
+      return instructions.median / cycles.median
     }
 
     /// Tells the cases of a result apart.
@@ -81,6 +95,7 @@ struct BenchResult: Codable {
   enum CodingKeys: String, CodingKey {
     case machine, source, cases, comparison
     case loadAverage = "load_average"
+    case notCounted = "not_counted"
   }
 
   /// Largest file that is read, in bytes. No result is larger.

@@ -1,12 +1,38 @@
 internal import Sprocket
+internal import SprocketPipelines
+
+/// How cases are measured.
+struct BenchMethod {
+  /// `nil` if the kernel counts none.
+  var counters: HardwareCounters?
+  /// Slices of each frame are kept.
+  var keepsFrames = false
+
+  static let events: [HardwareCounters.Event] = [.instructions, .cycles, .cacheMisses]
+}
+
+/// What a case runs, beside its format, size and workers.
+struct BenchChain {
+  var stages: [StageChoice]
+  var sinks: [Part]
+
+  /// As options spell them.
+  var texts: [String] {
+    stages.map(\.text) + sinks.map { partText("sink \($0.kind)", $0.settings) }
+  }
+}
 
 /// One case and its measured rounds.
 struct BenchCase {
-  let chain: [StageChoice]
+  let chain: BenchChain
   let clip: BenchClip
+  let origin: BenchOrigin
+  /// Frames come from the source itself, and not from memory.
+  let isFromSource: Bool
   let workers: Int
   /// Measured frames of a round; those of the warm-up are not counted.
   var frames: UInt64
+  var method = BenchMethod()
   var rounds: [BenchRound] = []
   /// Time of the yardstick before each round, in microseconds.
   private var yardstick: [Double] = []
@@ -18,26 +44,50 @@ struct BenchCase {
   /// the number of frames.
   private static let lowPercent = 10.0
 
-  /// Throws if the chain does not accept the clip's frames.
-  init(_ chain: [StageChoice], _ clip: BenchClip, workers: Int, frames: UInt64) throws(RunError) {
+  /// Throws if the chain does not accept the frames. Existing files are refused, unless they may be replaced.
+  init(
+    _ chain: BenchChain, _ clip: BenchClip, _ origin: BenchOrigin, isFromSource: Bool, workers: Int,
+    frames: UInt64, overwrite: Bool = true
+  ) throws(RunError) {
     self.chain = chain
     self.clip = clip
+    self.origin = origin
+    self.isFromSource = isFromSource
     self.workers = workers
     self.frames = frames
-    _ = try engine(BenchSource(clip, warmUp: 0, frames: 0))
+    _ = try engine(source(warmUp: 0, frames: 0), overwrite: overwrite)
   }
 
-  func engine(_ source: BenchSource) throws(RunError) -> Engine {
+  private func source(warmUp: UInt64, frames: UInt64) throws(RunError) -> BenchSource {
+    let source: any Source = isFromSource ? try origin.make() : ClipSource(clip)
+    return BenchSource(source, warmUp: warmUp, frames: frames, method.counters)
+  }
+
+  /// Rounds replace the files of the rounds before.
+  private func engine(_ source: BenchSource, overwrite: Bool = true) throws(RunError) -> Engine {
     var options = RunOptions(workers: workers)
     options.warmUp = Self.warmUp
-    return try Engine(source: source, stages: chain, sinks: [NullSink()], options: options)
+    options.measuresSource = isFromSource
+    if method.keepsFrames {
+      // A lane has a slice for unpacking, for each stage and for packing, and the source three at most.
+      options.traceLimit = (chain.stages.count + 3) * Int(clamping: frames + Self.warmUp)
+    }
+    var sinks: [any Sink] = []
+    for part in chain.sinks {
+      var request = OutputRequest()
+      request.overwrite = overwrite
+      sinks.append(try origin.kinds.make(part, request))
+    }
+    if sinks.isEmpty { sinks = [NullSink()] }
+    return try Engine(source: source, stages: chain.stages, sinks: sinks, options: options)
   }
 
   /// Measures a round, and the yardstick before it. Returns false if a signal ended it.
   mutating func addRound(_ signals: inout StopSignals) throws(RunError) -> Bool {
     if BenchMachine.isOptimized {
       let work = try BenchCase(
-        [StageChoice(BenchYardstick.plugin)], clip, workers: 1, frames: BenchYardstick.frames)
+        BenchChain(stages: [StageChoice(BenchYardstick.plugin)], sinks: []), clip, origin,
+        isFromSource: false, workers: 1, frames: BenchYardstick.frames)
       guard let found = try work.measure(&signals) else { return false }
       yardstick.append(found.steps.last?.duration.buckets.interpolated(Self.lowPercent) ?? 0)
     }
@@ -52,22 +102,36 @@ struct BenchCase {
 
   /// Runs the engine once; `nil` if a signal ended the run.
   func measure(_ signals: inout StopSignals) throws(RunError) -> BenchRound? {
-    let source = BenchSource(clip, warmUp: Self.warmUp, frames: frames)
+    let source = try source(warmUp: Self.warmUp, frames: frames)
     let engine = try engine(source)
     let touched = engine.touchedBytes(source: clip.meanBytes)
+    let tellsPeak = forgetPeakMemory()
     guard try engine.finish(&signals) else { return nil }
     let summary = engine.summary
     if let error = summary.errors.first { throw error }
-    guard let first = source.first, let end = source.end else {
-      throw RunError(.failed, "the run ended before its last frame; please report this")
+    guard let first = source.first, let end = source.end, source.measured > 0 else {
+      throw RunError(
+        .failed,
+        "\(summary.source.name) ended within the first \(Self.warmUp) frames, which are not measured; give a "
+          + "longer one", change: .source)
     }
-    return BenchRound(summary, touched, frames: frames, from: first, to: end)
+    var round = BenchRound(
+      summary, touched, ownSinks: !chain.sinks.isEmpty, frames: source.measured, from: first,
+      to: end)
+    if tellsPeak { round.peakMemory = peakMemory() }
+    round.trace = engine.trace
+    return round
+  }
+
+  private var texts: [String] {
+    (isFromSource ? [partText("source \(origin.part.kind)", origin.part.settings)] : [])
+      + chain.texts
   }
 
   var name: String {
     let format = clip.source.format
     return BenchResult.Case.name(
-      chain.map(\.text), format.pixelFormat.settingText, format.width, format.height, workers)
+      texts, format.pixelFormat.settingText, format.width, format.height, workers)
   }
 
   /// `nil` before the first round.
@@ -75,15 +139,23 @@ struct BenchCase {
     guard let first = rounds.first else { return nil }
     let format = clip.source.format
     return BenchResult.Case(
-      chain: chain.map(\.text), format: format.pixelFormat.settingText, width: format.width,
-      height: format.height, workers: workers, frames: frames,
+      chain: texts, format: format.pixelFormat.settingText, width: format.width,
+      height: format.height, workers: workers, frames: rounds.map(\.frames).min() ?? frames,
       pictures: clip.period,
       framesPerSecond: Rounds(rounds.map(\.framesPerSecond)),
       cpuMicroseconds: Rounds(rounds.map(\.cpuMicroseconds)),
       yardstick: yardstick.isEmpty ? nil : Rounds(yardstick),
+      peakMemory: rounds.compactMap(\.peakMemory).max(),
+      instructions: counted(0), cycles: counted(1), cacheMisses: counted(2),
       // The minimum: in some rounds a thread also makes a type's metadata, which allocates.
       allocationsPerFrame: countsAllocations ? rounds.map(\.allocationsPerFrame).min() : nil,
       steps: first.steps.indices.map(result(of:)), disturbance: rounds.map(\.disturbance))
+  }
+
+  /// An event of `BenchMethod.events` per frame; `nil` if it is not counted.
+  private func counted(_ event: Int) -> Rounds? {
+    let counts = rounds.compactMap { $0.counts?[event] }
+    return counts.count == rounds.count ? Rounds(counts) : nil
   }
 
   private func result(of index: Int) -> BenchResult.Step {
@@ -103,24 +175,52 @@ struct BenchCase {
 /// Measurements of one run.
 struct BenchRound {
   let steps: [(touched: TouchedBytes, duration: DurationSummary)]
+  /// Measured frames.
+  let frames: UInt64
   let seconds, framesPerSecond, cpuMicroseconds, allocationsPerFrame: Double
   let disturbance: BenchDisturbance
+  /// Events per frame.
+  let counts: [Double]?
+  /// In bytes.
+  var peakMemory: Int?
+  /// Until the frames are written.
+  var trace: Trace?
 
+  /// `ownSinks`: sinks were asked for, and are steps.
   init(
-    _ summary: RunSummary, _ touched: [TouchedBytes], frames: UInt64, from first: BenchMoment,
-    to end: BenchMoment
+    _ summary: RunSummary, _ touched: [TouchedBytes], ownSinks: Bool, frames: UInt64,
+    from first: BenchMoment, to end: BenchMoment
   ) {
+    self.frames = frames
     let count = Double(frames)
     seconds = Double(end.time - first.time) / 1e9
     framesPerSecond = count / seconds
     cpuMicroseconds = Double(end.own - first.own) / 1000 / count
     allocationsPerFrame = Double(end.allocations - first.allocations) / count
     disturbance = BenchDisturbance(from: first, to: end)
+    counts = first.counts.flatMap { before in
+      end.counts.map { zip(before, $0).map { ($1 - $0) / count } }
+    }
     let lines = summary.timedStages
-    steps = touched.compactMap { step in
+    var steps = touched.compactMap { step in
       lines.first { $0.name == step.step }.map { (step, $0.duration) }
     }
+    if let taking = summary.taking { steps.insert((TouchedBytes(step: "source"), taking), at: 0) }
+    if let pack = summary.pack { steps.append((TouchedBytes(step: "pack"), pack)) }
+    for sink in ownSinks ? summary.sinks : [] {
+      steps.append((TouchedBytes(step: "sink \(sink.name)"), sink.writing))
+    }
+    self.steps = steps
   }
+}
+
+/// The peak of resident memory since it was forgotten, in bytes; see proc(5), status.
+private func peakMemory() -> Int? {
+  let line = kernelText("/proc/self/status")?.split(separator: "\n").first {
+    $0.hasPrefix("VmHWM:")
+  }
+  return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+    .map { $0 * 1024 }
 }
 
 extension Engine {
@@ -139,9 +239,12 @@ extension Engine {
 }
 
 extension StageChoice {
-  /// The stage as `--stage` spells it, with settings sorted by name.
-  var text: String {
-    let settings = settings.chosen.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.text)" }
-    return plugin.name + (settings.isEmpty ? "" : ":" + settings.joined(separator: ","))
-  }
+  /// The stage as `--stage` spells it.
+  var text: String { partText(plugin.name, settings) }
+}
+
+/// A part as an option spells it, with settings sorted by name.
+private func partText(_ name: String, _ settings: any KindSettings) -> String {
+  let chosen = settings.chosen.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.text)" }
+  return name + (chosen.isEmpty ? "" : ":" + chosen.joined(separator: ","))
 }

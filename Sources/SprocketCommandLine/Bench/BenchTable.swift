@@ -6,10 +6,31 @@ struct BenchTable {
 
   init(_ result: BenchResult) { self.result = result }
 
+  /// One table: a line for each case, and below it one for each of its steps.
   var lines: [String] {
     let machine = result.machine
-    return ["\(result.source); \(machine.cores) cores of \(machine.processor)"]
+    let load = result.loadAverage.first.map { fixed($0, 2) } ?? "not known"
+    let pinned = machine.pinned.map { $0.map(String.init).joined(separator: ",") }
+    let head =
+      "\(result.source); \(machine.cores) cores of \(machine.processor)"
+      + (pinned.map { ", on \($0) alone" } ?? "")
+      + "; governor \(machine.governor ?? "not known"), load \(load)"
+    return [head, "", header]
       + result.cases.flatMap(lines)
+  }
+
+  private static let columns = [
+    "fastest us", "CPU us", "spread", "p50 us", "spread", "p90", "p99", "p99.9", "kB read",
+    "written",
+  ]
+
+  /// Width of the steps' names.
+  private var width: Int {
+    result.cases.flatMap(\.steps).reduce(12) { max($0, $1.name.count + 2) }
+  }
+
+  private var header: String {
+    pad("", width) + Self.columns.map { padLeft($0, 10) }.joined()
   }
 
   private func lines(_ found: BenchResult.Case) -> [String] {
@@ -19,15 +40,8 @@ struct BenchTable {
       + "(\(percent(found.framesPerSecond.spread))), CPU "
       + "\(fixed(found.cpuMicroseconds.median, 1)) us per frame "
       + "(\(percent(found.cpuMicroseconds.spread))), \(allocations) allocations per frame"
-    let width = found.steps.reduce(12) { max($0, $1.name.count + 3) }
-    let names = [
-      "fastest us", "CPU us", "spread", "p50 us", "spread", "p90", "p99", "p99.9", "kB read",
-      "written",
-    ]
-    return [
-      "", head,
-      "  " + pad("", width - 2) + names.map { padLeft($0, 10) }.joined(),
-    ]
+      + counts(found)
+    return [head]
       + found.steps.map { step in
         let values = [
           fixed(step.fastMicroseconds.least, 1), fixed(step.cpuMicroseconds.median, 1),
@@ -36,23 +50,37 @@ struct BenchTable {
           fixed(step.p90, 1), fixed(step.p99, 1), fixed(step.p999, 1), kilobytes(step.bytesRead),
           kilobytes(step.bytesWritten),
         ]
-        return "  " + pad(step.name, width - 2) + values.map { padLeft($0, 10) }.joined()
+        return pad("  " + step.name, width) + values.map { padLeft($0, 10) }.joined()
       }
+  }
+
+  /// What only some machines tell.
+  private func counts(_ found: BenchResult.Case) -> String {
+    var text = found.peakMemory.map { ", \(fixed(Double($0) / 1e6, 1)) MB at most" } ?? ""
+    if let instructions = found.instructions, let misses = found.cacheMisses,
+      let rate = found.instructionsPerCycle
+    {
+      text +=
+        ", \(fixed(instructions.median, 0)) instructions per frame, \(fixed(rate, 2)) per cycle, "
+        + "\(fixed(misses.median, 1)) cache misses"
+    }
+    return text
   }
 
   private func percent(_ share: Double) -> String { "\(fixed(share * 100, 1)) %" }
   private func kilobytes(_ bytes: Int) -> String { fixed(Double(bytes) / 1000, 1) }
 
-  /// A warning if the machine was not idle; else empty.
-  var disturbances: [String] {
+  /// What is not measured, and a warning if the machine was not idle; else empty.
+  var remarks: [String] {
     let all = result.cases.flatMap(\.disturbance)
     let told = all.filter(\.isTold)
-    guard !told.isEmpty else { return [] }
+    let missing = result.notCounted.map { ["", $0] } ?? []
+    guard !told.isEmpty else { return missing }
     let others = Rounds(told.map(\.others)).median
     let stolen = Rounds(told.map(\.stolen)).median
     let switches = Rounds(all.map { Double($0.switches) }).median
     let loads = result.loadAverage.first.map { ", the load was \(fixed($0, 2)) at the start" } ?? ""
-    return [
+    return missing + [
       "",
       "the machine was not idle: in \(told.count) of \(all.count) rounds others kept "
         + "\(fixed(others, 2)) cores busy and \(fixed(stolen, 2)) were taken away, as medians"

@@ -22,15 +22,24 @@ public struct RunSummary: Sendable {
     public var counts: FateCounts
     /// From `captured` (where that is on the monotonic clock; else from `dequeued`) to `written`.
     public var latency: DurationSummary
+    /// Time that the sink spent on a frame; CPU time is that of its thread.
+    public var writing: DurationSummary
     /// See `Ledger.Entry.frames`.
     public var frames: Range<UInt64>?
     /// What the sink counted beside frames, such as programs that read them.
     public var others: [(name: String, value: UInt64)]
 
-    init(_ entry: Ledger.Entry, latency: DurationSummary, _ sink: any Sink) {
+    /// Without times: the sink's thread may be at work, or stuck.
+    init(_ entry: Ledger.Entry, _ sink: any Sink) {
       (name, counts, frames) = (entry.sink, entry.counts, entry.frames)
-      self.latency = latency
+      (latency, writing) = (DurationSummary(), DurationSummary())
       others = sink.counts
+    }
+
+    /// Of a sink that has ended.
+    init(_ entry: Ledger.Entry, _ state: SinkState) {
+      self.init(entry, state.sink)
+      if !state.isStuck { (latency, writing) = (state.latency.summary, state.writing.summary) }
     }
   }
 
@@ -56,6 +65,8 @@ public struct RunSummary: Sendable {
   /// `nil` where nothing was unpacked or packed.
   public var unpack: DurationSummary?
   public var pack: DurationSummary?
+  /// Time that the source spent on a frame, where that was measured.
+  package var taking: DurationSummary?
   public var epochs: Int
   public var elapsed: Duration
   /// Time during which the source was asked for frames; `frames/s` is relative to it. Draining

@@ -6,6 +6,8 @@ package struct TouchedBytes: Sendable {
   package let step: String
   package var read = 0
   package var written = 0
+
+  package init(step: String) { self.step = step }
 }
 
 extension Engine {

@@ -12,6 +12,9 @@ public struct TraceSlice: Sendable {
   public let step: UInt16
   /// Fate of a frame that ended in this step; `nil` for others.
   public let fate: Fate?
+  /// Positions of the ring that were in use, in slices of the source; `nil` in others.
+  public var used: Int? { ring == .max ? nil : Int(ring) }
+  fileprivate let ring: UInt16
 }
 
 /// The slices of one thread; for a worker of a lane, of all epochs. Keeps the latest `limit` slices in memory
@@ -23,26 +26,48 @@ public final class TraceThread: @unchecked Sendable {
   public let name: String
   private var kept: [TraceSlice]
   private var count = 0
+  /// The kernel's number of the thread, and the first slice of it: an epoch may have a thread of its own.
+  private var numbers: [(first: Int, number: Int32)] = []
   private let isRunning = Atomic<Bool>(false)
 
   init(_ name: String, limit: Int) {
     self.name = name
     kept = Array(
-      repeating: TraceSlice(start: 0, end: 0, frame: 0, step: 0, fate: nil), count: limit)
+      repeating: TraceSlice(start: 0, end: 0, frame: 0, step: 0, fate: nil, ring: .max),
+      count: limit)
   }
 
   static func bytes(limit: Int) -> Int { limit * MemoryLayout<TraceSlice>.stride }
 
-  /// Called when the thread starts in an epoch.
-  func begin() { isRunning.store(true, ordering: .relaxed) }
+  /// Called on the thread, when it starts in an epoch.
+  func begin() {
+    isRunning.store(true, ordering: .relaxed)
+    let number = threadNumber()
+    if numbers.last?.number != number { numbers.append((count, number)) }
+  }
 
   /// Called when the thread has added its last slice of the epoch.
   func end() { isRunning.store(false, ordering: .releasing) }
 
-  func add(_ step: UInt16, frame: UInt64, from start: Int64, to end: Int64, fate: Fate? = nil) {
+  func add(
+    _ step: UInt16, frame: UInt64, from start: Int64, to end: Int64, fate: Fate? = nil,
+    used: Int? = nil
+  ) {
     kept[count % kept.count] = TraceSlice(
-      start: start, end: end, frame: frame, step: step, fate: fate)
+      start: start, end: end, frame: frame, step: step, fate: fate,
+      ring: used.map { UInt16(clamping: $0) } ?? .max)
     count += 1
+  }
+
+  /// The kept slices by the kernel's number of the thread that they are of, oldest first; `nil` if the thread
+  /// is stuck. A thread without a slice is among them.
+  public var parts: [(number: Int32, slices: ArraySlice<TraceSlice>)]? {
+    guard let slices else { return nil }
+    return numbers.indices.map { index in
+      let end = index + 1 < numbers.count ? numbers[index + 1].first : count
+      let range = max(0, numbers[index].first - missing)..<max(0, end - missing)
+      return (numbers[index].number, slices[range])
+    }
   }
 
   /// The kept slices in the order of their ends; `nil` if the thread is stuck.
@@ -145,7 +170,8 @@ struct StepMeter {
   }
 }
 
-/// The slices of the source's thread, without gaps between them. Reads the clock only in a traced run.
+/// The slices of the source's thread, without gaps between them, and the time that it spends on a frame.
+/// Reads the clock only in a run that is traced or measures its source.
 struct SourceTracer {
   enum Step: Int {
     /// Offline, the source waits for room in the chain, then for a frame.
@@ -160,27 +186,57 @@ struct SourceTracer {
   private let thread: TraceThread?
   private let steps: [UInt16]
   private var latest: Int64 = 0
+  private let warmUp: UInt64
+  /// What the thread spent on frames; `nil` unless the run measures its source.
+  private var frames: StageTimers.Line?
+  /// Time that the frame took to arrive, and the thread's CPU time before it.
+  private var arrival: (time: Int64, cpu: Int64) = (0, 0)
 
-  init(_ trace: Trace?) {
+  init(_ shared: RunShared) {
+    let trace = shared.trace
     thread = trace?.thread(Self.name)
     steps = Self.names.map { trace?.step($0) ?? 0 }
+    warmUp = shared.warmUp
+    frames = shared.measuresSource ? StageTimers.Line(name: Self.name) : nil
   }
 
+  /// From the call for a frame to the filled slot.
+  var summary: DurationSummary? { frames?.presentSummary }
+
   mutating func begin() {
-    guard let thread else { return }
-    thread.begin()
+    guard thread != nil || frames != nil else { return }
+    thread?.begin()
     latest = monotonicNow()
+    arrival.cpu = frames == nil ? 0 : threadCPUTime()
   }
 
   func end() { thread?.end() }
 
   /// Adds a slice from the end of the previous one to `now`.
+  /// `used` is asked in a traced run alone.
   mutating func add(
-    _ step: Step, frame: UInt64, now: Int64? = nil, fate: Fate? = nil
+    _ step: Step, frame: UInt64, now: Int64? = nil, fate: Fate? = nil,
+    used: @autoclosure () -> Int? = nil
   ) {
-    guard let thread else { return }
+    guard thread != nil || frames != nil else { return }
     let now = now ?? monotonicNow()
-    thread.add(steps[step.rawValue], frame: frame, from: latest, to: now, fate: fate)
+    thread?.add(
+      steps[step.rawValue], frame: frame, from: latest, to: now, fate: fate, used: used())
+    if frames != nil { measure(step, frame: frame, now - latest) }
     latest = now
+  }
+
+  private mutating func measure(_ step: Step, frame: UInt64, _ duration: Int64) {
+    func samples(_ number: UInt64) -> Bool {
+      number >= warmUp && CPUSample.samples(number - warmUp)
+    }
+    switch step {
+    case .frame: arrival.time = duration
+    case .room: if samples(frame) { arrival.cpu = threadCPUTime() }
+    case .deliver, .discard:
+      if frame >= warmUp { frames?.histogram.record(arrival.time + duration) }
+      if samples(frame) { _ = frames?.processor.record(since: arrival.cpu) }
+      if samples(frame + 1) { arrival.cpu = threadCPUTime() }
+    }
   }
 }

@@ -165,11 +165,8 @@ extension Engine {
       let counts =
         state.isStuck
         ? stuckCounts(place, produced: frames.upperBound, decided: group.decided) : state.counts
-      let latency = state.isStuck ? DurationSummary() : state.latency.summary
       left.add(
-        .init(
-          Ledger.Entry(sink: state.sink.name, counts: counts, frames: frames), latency: latency,
-          state.sink))
+        .init(Ledger.Entry(sink: state.sink.name, counts: counts, frames: frames), state))
       guard !state.isStuck else { continue }
       for note in state.sink.notes { shared.note(note) }
       engineCPU = engineCPU.clampedSum(state.thread.cpuTime)

@@ -24,6 +24,7 @@ extension Engine {
     endAudio(pump)
     seal()
     tellIfNothingCame(pump)
+    taking = gate.isAbandoned ? nil : pump.tracer.summary
     elapsed = monotonicNow() - start
     // Sums are clamped: a preloaded library that changes the date, such as faketime, changes the CPU clocks
     // of threads, too.

@@ -64,7 +64,7 @@ extension Engine {
     }
     summary.ledger = Ledger(produced: produced, entries: entries)
     summary.sinks = zip(current.sinks, entries).map { place, entry in
-      .init(entry, latency: DurationSummary(), place.sink)
+      .init(entry, place.sink)
     }
     let start = startTime.load(ordering: .relaxed)
     summary.elapsed = .nanoseconds(start == 0 ? 0 : monotonicNow() - start)
@@ -93,8 +93,9 @@ extension Engine {
     whole.ledger = ledger
     whole.sourceCounts = gate.isAbandoned ? [] : gate.source.counts
     whole.sinks = zip(sinks, whole.ledger.entries).map { state, entry in
-      .init(entry, latency: state.isStuck ? DurationSummary() : state.latency.summary, state.sink)
+      .init(entry, state)
     }
+    whole.taking = taking
     whole.latency = mergedLatency.summary
     whole.elapsed = .nanoseconds(elapsed)
     whole.processCPUTime = .nanoseconds(processCPU)

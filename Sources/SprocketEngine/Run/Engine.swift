@@ -68,6 +68,8 @@ public final class Engine: @unchecked Sendable {
   var producing: Int64 = 0
   /// CPU time of the lanes' threads of epochs that are over; at the end, of all threads of the run.
   var engineCPU: Int64 = 0
+  /// Time of the source per frame, where that was measured.
+  var taking: DurationSummary?
   /// CPU time of the process before the run made its first thread.
   let startCPU = processCPUTime()
   var processCPU: Int64 = 0

@@ -28,6 +28,9 @@ public struct RunOptions: Sendable {
   public var label = ""
   /// Number of first frames that are not measured in durations and CPU times of steps: for a benchmark.
   package var warmUp: UInt64 = 0
+  /// Measures what the source spends on each frame, for `RunSummary.taking`: for a benchmark. Costs two
+  /// readings of the clock per frame.
+  package var measuresSource = false
 
   /// Largest accepted number of workers, to catch mistakes: more workers than cores do not help. Larger:
   /// machines with more cores can use all of them.

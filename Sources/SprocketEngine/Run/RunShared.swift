@@ -32,11 +32,13 @@ final class RunShared: Sendable {
   let warmUp: UInt64
   /// The name of the run's source among several.
   let label: String
+  let measuresSource: Bool
 
   init(sinks: [any Sink], options: RunOptions) {
     trace = options.traceLimit.map { Trace(limit: $0) }
     warmUp = options.warmUp
     label = options.label
+    measuresSource = options.measuresSource
     lastingSinks = Atomic(sinks.count(where: \.lasts))
   }
 

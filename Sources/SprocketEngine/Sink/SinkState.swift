@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// A sink and its state in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency`, `events`, `hasRested` and `hasFailed` are used by the sink's
-/// thread while it has a job, and by the engine before and after.
+/// Unchecked: `sink`, `counts`, `latency`, `writing`, `events`, `hasRested` and `hasFailed` are used by the
+/// sink's thread while it has a job, and by the engine before and after.
 final class SinkState: @unchecked Sendable {
   /// Its number in the run, which no other sink gets.
   let id: Int
@@ -36,6 +36,8 @@ final class SinkState: @unchecked Sendable {
   /// `LiveCounters.decided` of the frames before; empty for a sink of the run's start.
   private(set) var decidedBefore: [UInt64] = []
   var latency = DurationHistogram()
+  /// Time that it spent on a frame.
+  var writing = StageTimers.Line(name: "")
   var events = EventReader()
   let gauge = SinkGauge()
   /// Fate of frames after the sink has failed; `nil` while it works.

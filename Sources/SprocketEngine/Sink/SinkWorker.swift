@@ -136,6 +136,9 @@ final class SinkWorker: @unchecked Sendable {
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, packed: Int
   ) {
     receiveEvents(upTo: record.number)
+    let isMeasured = record.number >= epoch.shared.warmUp
+    let isSampled = isMeasured && CPUSample.samples(record.number - epoch.shared.warmUp)
+    let used = isSampled ? threadCPUTime() : 0
     let began = monotonicNow()
     let frame = unsafe PackedFrame(
       view: view(of: slot, now: began), bytes: slot.pointee.packed + place.packedOffset,
@@ -149,6 +152,8 @@ final class SinkWorker: @unchecked Sendable {
       if state.sink.isComplete { state.leave(epoch.shared, endsRun: true) }
       let written = monotonicNow()
       state.gauge.add(work: written - began, wait: began - record.sealed)
+      if isMeasured { state.writing.histogram.record(written - began) }
+      if isSampled { _ = state.writing.processor.record(since: used) }
       // A file may say anything of when a frame was captured.
       let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
         .nanoseconds(since: record.captured)

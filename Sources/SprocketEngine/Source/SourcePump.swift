@@ -103,7 +103,7 @@ final class SourcePump: @unchecked Sendable {
     self.shared = shared
     self.start = start
     code = RunningCode(["source"], of: shared.label)
-    tracer = SourceTracer(shared.trace)
+    tracer = SourceTracer(shared)
     setLimits(description)
   }
 
@@ -236,7 +236,7 @@ final class SourcePump: @unchecked Sendable {
         taking = nil
         noteLoan(epoch, slot: slot, sequence: sequence)
         // Added before the slot is published, so that slices of other threads on this frame start later.
-        tracer.add(.deliver, frame: number, fate: frame.fate)
+        tracer.add(.deliver, frame: number, fate: frame.fate, used: epoch.ring.used)
         hand.producer.publish()
         countPublished(frame, number: number)
         isFirst = false

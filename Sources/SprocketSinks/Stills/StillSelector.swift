@@ -5,7 +5,7 @@ internal import Synchronization
 /// course chooses.
 final class StillSelector: FrameSelector {
   private let condition: ReportCondition?
-  private let course: StillCourse
+  let course: StillCourse
 
   /// `condition` has found its fields in the epoch's chain.
   init(_ course: StillCourse, _ condition: ReportCondition?) {

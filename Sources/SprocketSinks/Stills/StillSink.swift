@@ -57,8 +57,8 @@ public final class StillSink: Recorder, RenamedSink {
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one, every
   /// frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs the
   /// stage `focus` in the chain. With `when` only frames count for which a condition on the stages' reports
-  /// holds (see `TriggerSink`), and with `after` only those so long after the first. The sink is complete when
-  /// it has `count` stills; 0: never. `quality` is 1 to 100, for frames that are encoded. `mosaic` is for DNG.
+  /// holds (see `TriggerSink`), with `after` only those so long after the first. The sink is complete when
+  /// it has `count` stills; 0: never. `quality` is 1 to 100, of frames that are encoded. `mosaic` is for DNG.
   /// `isSingle`: there will be one frame, so that a name without a place for its number will do.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
