@@ -78,12 +78,15 @@ import Testing
       ]),
   ])
   func aTapIsToldOfAllForWhichItWasAsked(plan: RingPlan) {
+    // On a busy machine a tap that lags behind may have no time to park in one of the rounds.
+    var idle = plan.taps.map { _ in false }
     for asking in [3, 40, 1000] as [UInt64] {
       let count = stressed(asking < 1000 ? 20_000 : 50_000)
       let outcome = Traffic.run(plan, count: count, patience: 0, asking: asking)
       expectEqual(outcome.faults, Faults())
-      expectTrue(outcome.idle.indices.allSatisfy { (outcome.idle[$0] > 0) == plan.taps[$0].parks })
+      for tap in idle.indices where outcome.idle[tap] > 0 { idle[tap] = true }
     }
+    expectEqual(idle, plan.taps.map(\.parks))
   }
 
   /// Ends at every moment of asking, with all that can be parked.

@@ -8,8 +8,8 @@ struct PlotCommand: ParsableCommand {
     commandName: "plot", abstract: "Draws what a run's reports say, over time, on one page.",
     discussion: """
       The reports are what --reports writes. Without fields, what built-in stages report has panels made for \
-      it, and each number of any other stage is drawn. Fields share an axis where they have the same unit. It \
-      needs Python with matplotlib.
+      it, and each number of any other stage is drawn. Fields share an axis where they have the same unit. \
+      It needs Python with matplotlib.
 
       EXAMPLES:
         \(programName) plot reports.jsonl run.png
