@@ -18,6 +18,7 @@ from program import frame_count, wait_for, wait_for_bytes
 
 CONTAINERS = ["mov", "mp4", "mkv"]
 TICKS = {"mov": 90000, "mp4": 90000, "mkv": 1000}
+SCENE = ["run", "--source", "scene"]
 
 
 def run(*command):
@@ -456,7 +457,7 @@ def test_movie_stills_and_reports_at_once(mjpeg, tmp_path):
 # What can go wrong.
 
 def test_without_a_frame_there_is_no_movie(tmp_path):
-    result = sprocket("run", "--size", "64x48", "--frames", 5, "--source-set", "startup=10", "--movie",
+    result = sprocket(*SCENE, "--size", "64x48", "--frames", 5, "--source-set", "startup=10", "--movie",
                       "m.mkv", check=False, cwd=tmp_path)
     assert result.returncode == 1
     assert "no frame reached m.mkv" in result.errors and "5 startup" in result.errors
@@ -465,14 +466,14 @@ def test_without_a_frame_there_is_no_movie(tmp_path):
 
 @pytest.mark.parametrize("name", ["m.avi", "m", ".mov", "m.mov.partial"])
 def test_an_ending_that_says_nothing_is_one_sentence(name, tmp_path):
-    result = sprocket("run", "--frames", 3, "--movie", name, check=False, cwd=tmp_path)
+    result = sprocket(*SCENE, "--frames", 3, "--movie", name, check=False, cwd=tmp_path)
     assert result.returncode == 2
     assert ".mov, .mp4, .mkv" in result.errors and len(result.errors.splitlines()) == 1
     assert os.listdir(tmp_path) == []
 
 
 def test_bayer_is_one_sentence(tmp_path):
-    result = sprocket("run", "--frames", 3, "--format", "RGGB", "--movie", "m.mov", check=False,
+    result = sprocket(*SCENE, "--frames", 3, "--format", "RGGB", "--movie", "m.mov", check=False,
                       cwd=tmp_path)
     assert result.returncode == 2 and "--format" in result.errors
     assert len(result.errors.splitlines()) == 1 and os.listdir(tmp_path) == []
@@ -480,12 +481,12 @@ def test_bayer_is_one_sentence(tmp_path):
 
 def test_a_device_is_no_place_for_a_movie(tmp_path):
     os.mkfifo(tmp_path / "m.mov")
-    result = sprocket("run", "--frames", 3, "--movie", tmp_path / "m.mov", check=False)
+    result = sprocket(*SCENE, "--frames", 3, "--movie", tmp_path / "m.mov", check=False)
     assert result.returncode == 2 and "device or pipe" in result.errors
 
 
 def test_an_existing_movie_is_kept_unless_overwrite_is_given(tmp_path):
-    arguments = ["run", "--frames", 3, "--size", "64x48", "--movie", tmp_path / "m.mov", "--quiet"]
+    arguments = [*SCENE, "--frames", 3, "--size", "64x48", "--movie", tmp_path / "m.mov", "--quiet"]
     (tmp_path / "m.mov").write_text("precious\n")
     result = sprocket(*arguments, check=False)
     assert result.returncode == 2 and "--overwrite" in result.errors
@@ -498,17 +499,19 @@ def test_an_existing_movie_is_kept_unless_overwrite_is_given(tmp_path):
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_what_is_killed_is_read_to_its_last_fragment(container, tmp_path):
     movie, partial = tmp_path / f"m.{container}", tmp_path / f"m.partial.{container}"
-    command = [SPROCKET, "run", "--size", "160x120", "--rate", "60", "--quiet", "--movie", str(movie)]
+    command = [SPROCKET, *SCENE, "--size", "160x120", "--rate", "60", "--quiet", "--movie", str(movie)]
     with subprocess.Popen(command) as process:
         wait_for_bytes(partial, process, 700_000)
         process.send_signal(signal.SIGKILL)
     assert os.listdir(tmp_path) == [partial.name]
     assert frame_count(partial) >= 60
     # A later run does not destroy it unasked.
-    again = sprocket("run", "--frames", 3, "--size", "64x48", "--movie", movie, check=False)
+    again = sprocket(*SCENE, "--frames", 3, "--size", "64x48", "--movie", movie, check=False)
     assert again.returncode == 2 and partial.name in again.errors
-    sprocket("run", "--frames", 3, "--size", "64x48", "--movie", movie, "--overwrite", "--quiet")
-    assert os.listdir(tmp_path) == [movie.name] and len(packets(movie)) == 3
+    sprocket(*SCENE, "--frames", 3, "--size", "64x48", "--movie", movie, "--overwrite", "--quiet")
+    kept = tmp_path / f"m.interrupted.{container}"
+    assert sorted(os.listdir(tmp_path)) == [kept.name, movie.name] and len(packets(movie)) == 3
+    assert frame_count(kept) >= 60
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -537,7 +540,7 @@ def test_a_file_that_may_not_grow_keeps_what_is_safe(container, mjpeg, tmp_path)
 def test_a_removed_folder_is_said(tmp_path):
     folder, summary = tmp_path / "folder", tmp_path / "s.json"
     folder.mkdir()
-    command = [SPROCKET, "run", "--size", "64x48", "--rate", "60", "--quiet", "--checksum", "--movie",
+    command = [SPROCKET, *SCENE, "--size", "64x48", "--rate", "60", "--quiet", "--checksum", "--movie",
                str(folder / "m.mov"), "--summary", str(summary)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         wait_for((folder / "m.partial.mov").exists, process)

@@ -14,9 +14,9 @@ def refused(*arguments, status=2):
     return one_sentence(result.errors)
 
 
-@pytest.mark.parametrize("name", ["/dev/video99", "nowhere", "/dev/null"])
-def test_a_device_that_is_not_there(name):
-    sentence = refused("--source", f"camera:{name}")
+@pytest.mark.parametrize("name, status", [("/dev/video99", 1), ("nowhere", 1), ("/dev/null", 2)])
+def test_a_device_that_is_not_there(name, status):
+    sentence = refused("--source", f"camera:{name}", status=status)
     assert name in sentence
     assert "`devices`" in sentence or "vivid" in sentence
 
