@@ -93,6 +93,10 @@ struct RunCommand: ParsableCommand {
 
   func validate() throws {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }
+    if controllers.bracket != nil, recording.every != nil || recording.stillsSharpest != nil {
+      throw ValidationError(
+        "--bracket, --every and --stills-sharpest each choose the stills; leave one out")
+    }
   }
 
   /// `complete` adds to the run what no option says.

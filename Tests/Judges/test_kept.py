@@ -111,7 +111,7 @@ def test_a_copy_of_a_stream_without_times_says_which_it_has(tmp_path):
     for codec, name in ("libx264", "a.h264"), ("libx265", "a.hevc"):
         stream = make(tmp_path / name, *film, "-c:v", codec, "-pix_fmt", "yuv420p")
         refused = sprocket("export", stream, tmp_path / "b.mov", "--copy", check=False)
-        assert refused.returncode == 1 and "has no times" in one_sentence(refused.errors)
+        assert refused.returncode == 2 and "has no times" in one_sentence(refused.errors)
         assert not (tmp_path / "b.mov").exists()
 
 

@@ -163,9 +163,9 @@ def test_flows_follow_each_frame_from_thread_to_thread(tmp_path):
 
 def test_threads_have_the_kernels_numbers(tmp_path):
     """While it runs, /proc has the threads of the run, by number and the first 15 bytes of their name."""
-    path = tmp_path / "t.json"
+    path, reports = tmp_path / "t.json", tmp_path / "r.partial.jsonl"
     command = [SPROCKET, *SCENE, "--size", "64x48", "--rate", "60", "--stage", "meter", "--null", "--trace",
-               path]
+               path, "--reports", tmp_path / "r.jsonl"]
     with running(command) as process:
         tasks = pathlib.Path(f"/proc/{process.pid}/task")
 
@@ -174,6 +174,8 @@ def test_threads_have_the_kernels_numbers(tmp_path):
                 return {int(task.name): (task / "comm").read_text().rstrip("\n") for task in tasks.iterdir()}
             return {}
         seen_at_once = wait_for(lambda: {"source", "null"} <= set(seen().values()) and seen(), process)
+        # A run that is stopped before its first frame ends with 1.
+        wait_for(lambda: reports.exists() and reports.stat().st_size > 0, process)
         process.send_signal(signal.SIGINT)
         assert process.wait(LIMIT) == 0
     document = json.loads(path.read_text())
