@@ -195,7 +195,7 @@ WRONG = [
     ([*sources("scene", "b=scene"), "--size", "=64x48"], "label before the value is empty"),
     (sources("a=scene", "a=scene"), "two sources are called a"),
     ([*sources("scene", "scene"), "--movie", "m.mov"], "put {source} into its name"),
-    ([*sources("scene", "scene"), "--reports", "-"], "put {source} into its name"),
+    ([*sources("scene", "scene"), "--reports", "-"], "with {source} in their names"),
     ([*sources("scene", "scene"), "--sink", "reports:x.jsonl"], "put {source} into its name"),
     ([*sources("scene", "scene"), "--pipe", "gray"], "share frames instead"),
     ([*sources("scene", "scene"), "--summary", "{source}.json"], "one file of all sources"),

@@ -82,7 +82,7 @@ WRONG = [
     (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
     (["run", "--nope"], "--nope"),
     (["fly"], "there is no command `fly`; there are: run, photo, ask, top, export, inspect, recover, bench, "
-              "devices, stages, check, schema, completions"),
+              "plot, devices, stages, check, schema, completions"),
     (["list"], "there is no command `list`; write sprocket devices"),
     (["--movie", "a.mov"], "Unknown option '--movie'; write sprocket run --movie"),
     (["help", "fly"], "there is no command `fly`"),
