@@ -18,11 +18,11 @@ TICKS = {"mov": 90_000, "mp4": 90_000, "mkv": 1_000}
 
 
 def command_of_make_run():
-    """What the Makefile runs, as words, less the program's name."""
+    """What the Makefile runs where there is no camera, as words, less the program's name."""
     text = subprocess.run(["make", "--no-print-directory", "--dry-run", "run", "SPROCKET=sprocket"],
                           cwd=ROOT, capture_output=True, check=True, timeout=LIMIT).stdout.decode()
     [command] = re.findall(r"^sprocket (run .*)$", text.replace("\\\n", " "), re.MULTILINE)
-    return shlex.split(command)
+    return shlex.split(re.sub(r"\$\(sprocket devices[^)]*\)", "--source scene", command))
 
 
 def smaller(words, folder, ending):
