@@ -3,7 +3,7 @@ import SprocketCore
 /// Draws the histogram that `meter` has made of a frame into its lower left corner.
 struct Overlay: Stage {
   static let plugin = Plugin(
-    "overlay", "the meter's histogram, drawn into the picture", Overlay.self)
+    "histogram", "the meter's histogram, drawn into the picture", Overlay.self)
   static let order = Order.any
   struct Settings: KindSettings {
     var height = 0.25
