@@ -3,7 +3,7 @@ enum Font {
   static let width = 5
   static let height = 9
 
-  /// Of a letter that is not here: a hollow box.
+  /// The glyph that stands for a letter without one: a hollow box.
   static let unknown: UInt8 = 95
 
   /// Number of the glyph of an ASCII character.

@@ -24,7 +24,7 @@ public struct TextColor: Sendable, Hashable, SettingValue {
       return
     }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    // As they are printed: without signs, and zeros before them.
+    // Numbers have no sign and no leading zero: each colour has one spelling.
     let numbers = parts.compactMap { part in UInt8(part).flatMap { "\($0)" == part ? $0 : nil } }
     guard parts.count == 3, numbers.count == 3 else { return nil }
     self.init(numbers[0], numbers[1], numbers[2])

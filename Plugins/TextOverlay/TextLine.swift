@@ -68,7 +68,7 @@ struct TextLine {
     (count, skipsSpace) = (0, false)
     let wall = WallClock.shared.time(of: record.captured)
     let calendar = wall.map { CalendarTime(nanoseconds: $0, inUTC: inUTC) }
-    // By index: an array's iterator allocates in a debug build.
+    // The loop counts: an array's iterator allocates in a debug build.
     for index in parts.indices {
       switch parts[index] {
       case .glyphs(let text):

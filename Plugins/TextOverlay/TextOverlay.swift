@@ -16,7 +16,7 @@ public struct TextOverlay: Stage {
     public var size: Int?
     public var color = TextColor.white
     public var box = TextColor.black
-    /// Of the box, 0 to 1.
+    /// How much the box hides of the picture, 0 to 1.
     public var opacity = 0.5
 
     public init() {}

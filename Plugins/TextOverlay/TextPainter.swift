@@ -5,7 +5,7 @@ import SprocketCore
 /// A sample of subsampled chroma that letters cover in part is mixed in proportion. The box begins and ends
 /// with whole samples of chroma.
 struct TextPainter {
-  /// Of one plane: pixels per sample, and the samples of the colours.
+  /// What is drawn into one plane: pixels per sample, and the samples of the colours.
   private struct Layer {
     let columns, rows: Int
     let text, box: Int
@@ -23,7 +23,7 @@ struct TextPainter {
   private var isDeep = false
   private var size = 1
   private var spot = TextOverlay.Place.bottomLeft
-  /// Of the box, in 256ths.
+  /// Opacity of the box, in 256ths.
   private var opacity = 0
   private var width = 0
   private var height = 0
@@ -127,26 +127,14 @@ struct TextPainter {
 
 // The box is mixed with the picture, then the letters with that. Products stay below 2^26: samples have 16
 // bits, opacity 9, and a sample covers at most 8 pixels.
-private func mix(
-  _ samples: inout MutableSpan<UInt8>, _ area: Range<Int>, _ covered: Span<UInt8>, of all: Int,
+private func mix<Sample: FixedWidthInteger & BitwiseCopyable>(
+  _ samples: inout MutableSpan<Sample>, _ area: Range<Int>, _ covered: Span<UInt8>, of all: Int,
   _ text: Int, _ box: Int, _ opacity: Int
 ) {
   for index in area {
     let base = (Int(samples[index]) * (256 - opacity) + box * opacity + 128) / 256
     let share = Int(covered[index - area.lowerBound])
-    samples[index] = UInt8(
-      truncatingIfNeeded: (base * (all - share) + text * share + all / 2) / all)
-  }
-}
-
-private func mix(
-  _ samples: inout MutableSpan<UInt16>, _ area: Range<Int>, _ covered: Span<UInt8>, of all: Int,
-  _ text: Int, _ box: Int, _ opacity: Int
-) {
-  for index in area {
-    let base = (Int(samples[index]) * (256 - opacity) + box * opacity + 128) / 256
-    let share = Int(covered[index - area.lowerBound])
-    samples[index] = UInt16(
+    samples[index] = Sample(
       truncatingIfNeeded: (base * (all - share) + text * share + all / 2) / all)
   }
 }

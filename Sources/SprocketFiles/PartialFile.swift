@@ -19,7 +19,7 @@ internal import Synchronization
 /// A new file has the owner, group and mode of what it replaces before it holds a byte.
 ///
 /// A file that was neither written nor completed leaves everything as it was: a start that fails does no
-/// harm. One that failed, or that nobody completes, keeps its partial name.
+/// harm. A file that failed, or that is never completed, keeps its partial name.
 ///
 /// Devices and named pipes, such as `/dev/stdout`, are written as they are.
 @safe

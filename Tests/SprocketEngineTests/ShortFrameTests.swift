@@ -164,7 +164,7 @@ private final class ByteSink: Sink {
     expectEqual(sink.fates, [.delivered, .corrupt, .corrupt, .delivered, .delivered])
   }
 
-  /// A source whose memory is too small for its frames has none that is whole.
+  /// If a source declares less memory than a frame needs, each of its frames is corrupt.
   @Test func memoryThatIsTooSmallIsNeverReadBeyondItsEnd() throws {
     let sink = ByteSink()
     _ = try run(PartSource([.part, .none], capacity: 10), [sink])

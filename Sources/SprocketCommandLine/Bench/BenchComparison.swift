@@ -6,7 +6,7 @@ struct BenchComparison: Codable {
   let against: String
   /// What is slower by more than this fraction is `slower`.
   let limit: Double
-  /// Of the intervals.
+  /// Probability that an interval holds the true change.
   let confidence: Double
   let verdict: BenchVerdict
   let steps: [Step]

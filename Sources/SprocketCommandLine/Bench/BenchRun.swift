@@ -16,7 +16,7 @@ struct BenchChain {
   var stages: [StageChoice]
   var sinks: [Part]
 
-  /// As options spell them.
+  /// Stages and sinks, spelled like options.
   var texts: [String] {
     stages.map(\.text) + sinks.map { partText("sink \($0.kind)", $0.settings) }
   }
@@ -92,7 +92,7 @@ struct BenchCase {
       yardstick.append(found.steps.last?.duration.buckets.interpolated(Self.lowPercent) ?? 0)
     }
     guard let found = try measure(&signals) else {
-      // As many of both.
+      // A round that was stopped has a yardstick and no result.
       yardstick = Array(yardstick.prefix(rounds.count))
       return false
     }

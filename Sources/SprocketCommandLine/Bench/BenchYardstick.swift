@@ -12,11 +12,12 @@ struct BenchYardstick: Stage {
 
   /// Frames of a round. Larger: a better estimate, longer rounds.
   static let frames: UInt64 = 100
-  /// Largest change of the yardstick, as a fraction, up to which a step is taken to share all of it or less,
-  /// as with the clock rate. Larger: less is undecided, and more of it wrong.
+  /// Largest change of the yardstick, as a fraction, at which each step is taken to change by as much or
+  /// less, as it does when the processor's clock rate changes. Larger: fewer steps are undecided, more wrong.
   static let tolerated = 0.05
-  /// How many times as much as the yardstick a step may change where the machine changed by more than that,
-  /// since others who use the same core or memory disturb some work more. Larger: more is undecided.
+  /// Where the yardstick changed by more than that: a step may have changed by so many times as much, because
+  /// other programs on the core or the memory slow some work more than other work. Larger: more steps are
+  /// undecided.
   static let sensitivity = 3.0
 
   /// Bytes that fit into a first level of cache (32 kB), and bytes that do not fit into a second (512 kB).

@@ -106,7 +106,7 @@ private struct SplitMix: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// As many of the values, each of which may come several times.
+  /// Draws with replacement as many values as there are.
   mutating func sample(of values: [Double]) -> [Double] {
     values.indices.map { _ in values[Int.random(in: values.indices, using: &self)] }
   }

@@ -12,8 +12,8 @@ internal import Glibc
 /// does, once, at its start. `sprocketMain` does. A handler that is there gets the signal afterwards.
 public func reportTraps() { RunningCode.reportTraps() }
 
-/// The stage, sink or source whose code a thread runs, and the frame. `contractBroken` begins its
-/// sentence with them, and so does what a trap says (`reportTraps`).
+/// What a thread runs now: a stage, sink or source, and the frame. The sentences of `contractBroken` and of
+/// traps (`reportTraps`) begin with both.
 ///
 /// A thread has at most one. Only that thread changes it, with two stores for each call of a stage; any
 /// thread may read it.

@@ -3,8 +3,8 @@
 extension NamedKind {
   public var mistakes: [RunError] { settingMistakes() }
 
-  /// Mistakes that kinds of all sorts can have. `required` is the setting that has to be given, whose default
-  /// need not be allowed.
+  /// Returns the mistakes in the name and the settings. `required` is a setting that the user must give: its
+  /// default may lie outside of its range.
   func settingMistakes(required: String? = nil) -> [RunError] {
     nameMistake.map { [$0] }
       ?? settingsType.mistakes(of: "the \(Self.noun) \(name)", required: required)

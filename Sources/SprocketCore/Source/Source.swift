@@ -163,9 +163,9 @@ public struct CaptureSlot: ~Copyable {
     }
   }
 
-  /// Declares that the first `count` of `bytes` are the frame, its planes one behind the other
-  /// without padding; none, for a frame of which nothing arrived. A frame without bytes is `corrupt`, and so
-  /// is a raw one that has fewer than its format; the rest of it is zero. Encoded frames may have any length.
+  /// Declares that the first `count` of `bytes` are the frame: its planes, one behind the other, without
+  /// padding. `count` is 0 if nothing arrived. A frame is `corrupt` if it has no bytes, or if it is raw and
+  /// has fewer bytes than its format needs; the missing bytes are then 0. An encoded one may have any length.
   public mutating func filled(_ count: Int) {
     let room = unsafe storage.pointee.sourceCapacity
     contract(

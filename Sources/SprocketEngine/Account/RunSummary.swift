@@ -36,7 +36,7 @@ public struct RunSummary: Sendable {
       others = sink.counts
     }
 
-    /// Of a sink that has ended.
+    /// A sink that has ended also has its durations.
     init(_ entry: Ledger.Entry, _ state: SinkState) {
       self.init(entry, state.sink)
       if !state.isStuck { (latency, writing) = (state.latency.summary, state.writing.summary) }

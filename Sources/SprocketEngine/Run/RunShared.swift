@@ -19,7 +19,7 @@ final class RunShared: Sendable {
   private let lastingSinks: Atomic<Int>
   private let failures = Locked(BoundedSentences<RunError>())
   private let remarks = Locked(BoundedSentences<String>())
-  /// By step, frames that found no room while it was busy.
+  /// Frames that found no room, by the step that was busy then.
   let busy = Locked<[String: UInt64]>([:])
   /// Whether the source failed: recordings then end with the reason `device`.
   let sourceHasFailed = Atomic<Bool>(false)

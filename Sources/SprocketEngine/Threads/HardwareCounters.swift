@@ -13,7 +13,7 @@ package final class HardwareCounters: Sendable {
       type: PERF_TYPE_HARDWARE.rawValue, config: UInt64(PERF_COUNT_HW_INSTRUCTIONS.rawValue))
     package static let cycles = Event(
       type: PERF_TYPE_HARDWARE.rawValue, config: UInt64(PERF_COUNT_HW_CPU_CYCLES.rawValue))
-    /// Of the last level of cache.
+    /// Misses of the last level of cache.
     package static let cacheMisses = Event(
       type: PERF_TYPE_HARDWARE.rawValue, config: UInt64(PERF_COUNT_HW_CACHE_MISSES.rawValue))
     /// CPU time in nanoseconds, which the kernel counts itself: for tests.
