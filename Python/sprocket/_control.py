@@ -98,9 +98,12 @@ class Control(Closing):
         return int(self.ask("record", path=path, frames=frames, sink=sink, at_frame=at_frame,
                             at_s=at_s)["recording"])
 
-    def photo(self, frames: int = 1, *, at_frame: Optional[int] = None, at_s: Optional[float] = None) -> int:
-        """Takes photographs; the number of their recording."""
-        return int(self.ask("photo", frames=frames, at_frame=at_frame, at_s=at_s)["recording"])
+    def photo(self, frames: int = 1, *, ago_s: Optional[float] = None, moment: Optional[str] = None,
+              at_frame: Optional[int] = None, at_s: Optional[float] = None) -> int:
+        """Takes photographs; the number of their recording. `ago_s` and `moment` ("nearest", "after" or
+        "before") choose a frame by its time, from a run whose stills have a pre-roll."""
+        return int(self.ask("photo", frames=frames, ago_s=ago_s, moment=moment, at_frame=at_frame,
+                            at_s=at_s)["recording"])
 
     def stop(self, recording: Optional[int] = None, *, at_frame: Optional[int] = None,
              at_s: Optional[float] = None) -> None:

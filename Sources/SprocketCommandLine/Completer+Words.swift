@@ -35,8 +35,20 @@ extension Completer {
     case "set": return named(stages.filter { $0.settings.contains(where: \.isLive) }, typed)
     case "record", "next": return Answer(takesFile: true)
     case "reconfigure": return change(typed)
+    case "photo": return moment(typed)
     default: return Answer()
     }
+  }
+
+  /// The moment of a photograph.
+  private func moment(_ typed: String) -> Answer {
+    guard let equals = typed.firstIndex(of: "=") else {
+      return Answer(choices: AskCommand.momentKeys.map { ("\($0)=", "") })
+    }
+    guard typed[..<equals] == "moment" else { return Answer() }
+    var answer = Answer(choices: FrameChoice.Rule.allCases.map { ($0.rawValue, "") })
+    answer.head = String(typed[...equals])
+    return answer
   }
 
   /// A part of a run that `reconfigure` changes.

@@ -46,8 +46,8 @@ struct OutputOption: Sendable {
     Self("on-demand", of: movie + stills, .asked) { $0.recording.onDemand ? "true" : nil },
     Self("record-when", of: movie, .asked) { $0.recording.recordWhen },
     Self("keep", of: movie, .asked) { $0.recording.keep?.settingText },
-    Self("pre-roll", of: movie, .asked) { $0.recording.preRoll?.settingText },
-    Self("pre-roll-memory", of: movie, .asked) { $0.recording.preRollMemory?.settingText },
+    Self("pre-roll", of: movie + stills, .asked) { $0.recording.preRoll?.settingText },
+    Self("pre-roll-memory", of: movie + stills, .asked) { $0.recording.preRollMemory?.settingText },
     Self("split", of: movie, .asked) { $0.recording.split?.settingText },
     Self("longest", of: movie, .asked) { $0.recording.longest?.settingText },
     Self("keep-free", of: movie, .asked) { $0.recording.keepFree?.settingText },
@@ -72,8 +72,7 @@ struct OutputOption: Sendable {
     } else if scope == .asked {
       prefer { outputs[$0].isAsked }
     }
-    // The quality of stills is none of a movie that an encoder makes.
-    let fit = found.filter { setting != "quality" || outputs[$0].hasQuality }
+    let fit = found.filter { outputs[$0].fits(setting) }
     return fit.isEmpty ? found : fit
   }
 
@@ -90,6 +89,13 @@ struct OutputOption: Sendable {
 }
 
 extension Part {
-  /// Whether its pictures have a quality of JPEG.
-  fileprivate var hasQuality: Bool { self[MovieSettings.self]?.codec.isJPEG ?? true }
+  /// Whether an option for several outputs is for this one. The quality of stills is none of a movie that an
+  /// encoder makes, and stills that nobody asks for have no pre-roll.
+  fileprivate func fits(_ setting: String) -> Bool {
+    switch setting {
+    case "quality": self[MovieSettings.self]?.codec.isJPEG ?? true
+    case "pre-roll", "pre-roll-memory": self[StillSettings.self]?.isOnDemand ?? true
+    default: true
+    }
+  }
 }

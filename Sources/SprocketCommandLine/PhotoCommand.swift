@@ -3,7 +3,7 @@ internal import Sprocket
 internal import SprocketPipelines
 internal import SprocketStages
 
-/// `sprocket photo`: a run that takes one still and ends.
+/// `sprocket photo`: a run that takes one still and ends; with `--run`, a request to a run that goes on.
 struct PhotoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "photo", abstract: "Takes a photograph.",
@@ -15,13 +15,30 @@ struct PhotoCommand: ParsableCommand {
         \(programName) photo out.jpg --after 2s
         \(programName) photo out.png --auto-exposure auto --auto-focus auto
         \(programName) photo out.jpg --sharpest 1s --size 1920x1080
+        \(programName) photo --run /run/sprocket/control --ago 300ms
+
+      With --run, the run that listens there takes the photograph, as its --stills say, and the path of the \
+      file is printed. A moment of the past needs a run with --on-demand, --stills and --pre-roll.
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "The file, whose ending says what it is.", valueName: "path.jpg | .png | .tif | .dng"),
+      "The file, whose ending says what it is; not with --run.",
+      valueName: "path.jpg | .png | .tif | .dng"),
     completion: .file())
-  var path: String
+  var path: String?
+
+  @Option("Asks the run with this control socket.", takes: "socket", completion: .file())
+  var run: String?
+
+  @Option(
+    "With --run: the frame of so long ago, such as 300ms.", takes: "duration", as: Duration.parse)
+  var ago: Duration?
+
+  @Option(
+    "With --run: of that time, or of now, the `nearest` frame (the default with --ago), the first `after` "
+      + "it, or the last `before` it.", takes: "nearest | after | before")
+  var moment: String?
 
   @OptionGroup(title: "Source: where frames come from, and in which shape")
   var input: SourceOptions
@@ -66,6 +83,15 @@ struct PhotoCommand: ParsableCommand {
   func execute(
     _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    if let run { return try ask(run, &signals) }
+    guard ago == nil, moment == nil else {
+      throw RunError(
+        .usage,
+        "a moment of the past is one of a run that goes on; name its control socket by --run")
+    }
+    guard let path else {
+      throw RunError(.usage, "a photograph needs a name, such as `\(programName) photo out.jpg`")
+    }
     guard StillSink.folder(of: path) != path else {
       throw RunError(
         .usage, "a photograph's name ends with .jpg, .png, .tif or .dng, and \(path) does not")

@@ -88,7 +88,8 @@ struct RecordingOptions: ParsableArguments {
   var sync: Duration?
 
   @Option(
-    "With --on-demand or --record-when: a recording begins so long before it was asked for.",
+    "With --on-demand or --record-when: a recording begins so long before it was asked for, and photographs "
+      + "of so long ago can be asked for.",
     takes: "duration", as: Duration.parsePositive)
   var preRoll: Duration?
 

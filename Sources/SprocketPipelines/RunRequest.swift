@@ -4,7 +4,8 @@ public import Sprocket
 public enum RunRequest: Sendable, Equatable {
   /// Starts a recording of the sink, or of the run's movie. It ends after `frames`, or when it is stopped.
   case record(sink: String? = nil, path: String? = nil, frames: UInt64? = nil)
-  case photo(frames: UInt64 = 1)
+  /// Takes photographs: the next frames, or the one that `choice` is about.
+  case photo(frames: UInt64 = 1, choice: FrameChoice? = nil)
   /// Continues a recording, or the latest, in its next file.
   case next(RecordingID? = nil, path: String? = nil)
   /// Ends a recording, or the latest.

@@ -192,6 +192,13 @@ def test_no_sharpest_still_allocates_per_frame(name, counter, tmp_path):
                                         "300ms"]))
 
 
+@pytest.mark.parametrize("name", ["MJPG", "YUYV"])
+def test_no_still_that_is_kept_for_a_request_allocates_per_frame(name, counter, tmp_path):
+    scene = ["run", "--source", "scene", "--size", "161x121", "--format", name]
+    judge(per_frame(counter, tmp_path, [*scene, "--stills", tmp_path / "stills", "--on-demand", "--pre-roll",
+                                        "2s"]))
+
+
 def test_frames_that_need_tables_allocate_nothing(counter, tmp_path):
     one, path = tmp_path / "one.jpg", tmp_path / "clip.avi"
     subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120", "-frames:v",

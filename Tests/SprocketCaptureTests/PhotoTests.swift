@@ -124,6 +124,53 @@ private actor Notes: PhotoCaptureDelegate {
     expectEqual(error?.code, .formatUnsupported)
   }
 
+  @Test("a photograph of a moment is the frame by its rule, and needs frames that are kept")
+  func moments()
+    async throws
+  {
+    let photos = PhotoOutput(formats: [.jpeg, .png], preRoll: PreRoll(.seconds(20)))
+    let session = try await running(photos)
+    let first = try #require(try await photos.photo().record)
+    let second = try #require(try await photos.photo().record)
+    func taken(_ moment: PhotoMoment) async throws -> CapturedPhoto {
+      var settings = PhotoSettings(.png, .jpeg)
+      settings.moment = moment
+      return try await photos.photo(settings)
+    }
+    var between = first.captured
+    between.nanoseconds += 1
+    for (moment, number) in [
+      (PhotoMoment.nearest(between), first.number), (.atOrBefore(between), first.number),
+      (.atOrAfter(first.captured), first.number), (.atOrAfter(second.captured), second.number),
+    ] {
+      let photo = try await taken(moment)
+      expectEqual(photo.record?.number, number)
+      expectTrue(
+        photo.fileData.starts(with: [0x89, 0x50]) || photo.fileData.starts(with: [0xFF, 0xD8]))
+    }
+    var later = second.captured
+    later.nanoseconds += 1
+    expectLess(second.number, try #require(try await taken(.atOrAfter(later)).record).number)
+    // Before the first frame nothing was kept.
+    let early = Timestamp(nanoseconds: 1, clock: .monotonic)
+    let error = await #expect(throws: CaptureError.self) { _ = try await taken(.nearest(early)) }
+    expectTrue(error?.description.contains("is kept, but those of the latest") ?? false)
+    await session.stop()
+    await expectEqual(session.summary?.ledger.isBalanced, true)
+
+    let plain = PhotoOutput()
+    let other = try await running(plain)
+    var settings = PhotoSettings()
+    settings.moment = .nearest(first.captured)
+    do throws(CaptureError) {
+      _ = try plain.capture(settings)
+      Issue.record("a moment of an output that keeps none")
+    } catch {
+      expectEqual(error.code, .settingsRefused)
+    }
+    await other.stop()
+  }
+
   @Test("copies of settings have identities of their own") func identities() {
     let first = PhotoSettings(.jpeg)
     let second = first.copy()

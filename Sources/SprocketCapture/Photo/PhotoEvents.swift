@@ -51,6 +51,27 @@ extension PhotoCaptureDelegate {
   public func photoOutput(_ output: PhotoOutput, didFinishProcessing movie: LivePhotoMovie) {}
 }
 
+extension PhotoOutput {
+  /// Takes photographs, and calls `delegate` where the caller is. Returns after its last callback.
+  public nonisolated(nonsending) func capture(
+    _ settings: consuming PhotoSettings, delegate: some PhotoCaptureDelegate
+  ) async throws(CaptureError) {
+    for await event in try capture(settings) {
+      switch event {
+      case .willBegin(let resolved): delegate.photoOutput(self, willBeginCaptureFor: resolved)
+      case .willCapture(let resolved): delegate.photoOutput(self, willCapturePhotoFor: resolved)
+      case .didCapture(let resolved, _): delegate.photoOutput(self, didCapturePhotoFor: resolved)
+      case .photo(let photo): delegate.photoOutput(self, didFinishProcessing: photo)
+      case .didRecordLiveMovie(let resolved, let path):
+        delegate.photoOutput(self, didFinishRecordingLiveMovieTo: path, for: resolved)
+      case .liveMovie(let movie): delegate.photoOutput(self, didFinishProcessing: movie)
+      case .didFinish(let resolved, let error):
+        delegate.photoOutput(self, didFinishCaptureFor: resolved, error: error)
+      }
+    }
+  }
+}
+
 /// The movie of a live photo.
 public struct LivePhotoMovie: Sendable {
   public let resolved: ResolvedPhotoSettings

@@ -17,6 +17,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   private let hasThumbnails: Bool
   private let mosaic: MosaicLevels
   private let liveMovies: LiveMovies?
+  private let preRoll: PreRoll?
   private let turn = OrientationSetting()
   let captures = Locked<[Int64: PhotoProgress]>([:])
   /// The size of the run's photographs, by format.
@@ -28,12 +29,14 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   ///   - quality: 1 to 100, of JPEGs that are encoded. A camera's own JPEGs are taken as they are.
   ///   - hasThumbnails: whether JPEGs have a thumbnail in their EXIF.
   ///   - mosaic: levels and white balance for `.dng`.
+  ///   - preRoll: frames that are kept so that a capture may ask for one of a past moment
+  ///     (`PhotoSettings.moment`). Every frame is then packed, in each format.
   ///   - liveMovies: for live photos. Every frame is then packed, so that a movie has the time before it.
   public init(
     formats: [PhotoFormat] = [.jpeg], quality: Int = 90, hasThumbnails: Bool = true,
-    mosaic: MosaicLevels = MosaicLevels(), liveMovies: LiveMovies? = nil
+    mosaic: MosaicLevels = MosaicLevels(), preRoll: PreRoll? = nil, liveMovies: LiveMovies? = nil
   ) {
-    self.liveMovies = liveMovies
+    (self.liveMovies, self.preRoll) = (liveMovies, preRoll)
     self.formats = formats
     self.quality = quality
     self.hasThumbnails = hasThumbnails
@@ -82,7 +85,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     var sinks: [any Sink] = formats.map { format in
       PhotoSink(
         sinkName(format), format: format, quality: quality, hasThumbnail: hasThumbnails,
-        mosaic: mosaic, turn: turn,
+        mosaic: mosaic, turn: turn, preRoll: preRoll,
         onSize: { [weak self] width, height in
           self?.sizes.withLock { $0[format] = CameraSize(width, height) }
         }, onPhoto: { [weak self] file in self?.take(file) })
@@ -102,6 +105,8 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   var part: Part {
     var settings = StillSettings()
     (settings.isOnDemand, settings.quality, settings.thumbnail) = (true, quality, hasThumbnails)
+    settings.preRoll = preRoll?.duration ?? .zero
+    if let preRoll { settings.preRollMemory = ByteCount(preRoll.bytes) }
     return Part(StillSink.kind.name, id: core.name, settings)
   }
 
@@ -114,10 +119,11 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   /// Takes photographs. Returns at once; the sequence tells of everything that happens, and may be ignored.
   ///
   /// Throws if the output is part of no running session, if its link is disabled, if a format was not
-  /// declared, if the bracket cannot be made, if there is no flash, and if 64 requests wait.
+  /// declared, if the bracket cannot be made, if there is no flash, if moments are not kept, and if 64
+  /// requests wait.
   public func capture(_ settings: consuming PhotoSettings) throws(CaptureError) -> PhotoCapture {
     let run = try core.requireRun("the photo output")
-    let bracket = settings.bracket
+    let (bracket, moment) = (settings.bracket, settings.moment)
     let resolved = try resolve(settings, run)
     let (events, reader) = AsyncStream.makeStream(of: PhotoEvent.self)
     let id = resolved.uniqueID
@@ -128,7 +134,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
       let error =
         bracket.isEmpty
-        ? Self.ask(self, run, &captures[id]) : Self.ask(self, run, bracket, &captures[id])
+        ? Self.ask(self, run, moment, &captures[id]) : Self.ask(self, run, bracket, &captures[id])
       if error != nil { captures[id] = nil }
       return error
     }
@@ -140,25 +146,6 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     }
     reader.onTermination = { _ in timer.cancel() }
     return PhotoCapture(resolved: resolved, events: events)
-  }
-
-  /// Takes photographs, and calls `delegate` where the caller is. Returns after its last callback.
-  public nonisolated(nonsending) func capture(
-    _ settings: consuming PhotoSettings, delegate: some PhotoCaptureDelegate
-  ) async throws(CaptureError) {
-    for await event in try capture(settings) {
-      switch event {
-      case .willBegin(let resolved): delegate.photoOutput(self, willBeginCaptureFor: resolved)
-      case .willCapture(let resolved): delegate.photoOutput(self, willCapturePhotoFor: resolved)
-      case .didCapture(let resolved, _): delegate.photoOutput(self, didCapturePhotoFor: resolved)
-      case .photo(let photo): delegate.photoOutput(self, didFinishProcessing: photo)
-      case .didRecordLiveMovie(let resolved, let path):
-        delegate.photoOutput(self, didFinishRecordingLiveMovieTo: path, for: resolved)
-      case .liveMovie(let movie): delegate.photoOutput(self, didFinishProcessing: movie)
-      case .didFinish(let resolved, let error):
-        delegate.photoOutput(self, didFinishCaptureFor: resolved, error: error)
-      }
-    }
   }
 
   /// Takes one photograph, and waits for it: the first of those that the settings ask for.
@@ -196,6 +183,11 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     }
     if !settings.bracket.isEmpty { _ = try run.plan(settings.bracket) }
     if settings.flashMode == .on { throw run.device.noFlash }
+    if settings.moment != .next, preRoll == nil || !settings.bracket.isEmpty {
+      throw CaptureError(
+        .settingsRefused,
+        "a photograph of a moment needs PhotoOutput(preRoll:), and is taken without a bracket")
+    }
     if settings.livePhotoMoviePath != nil, liveMovies == nil || !settings.bracket.isEmpty {
       throw CaptureError(
         .settingsRefused,
@@ -211,26 +203,31 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   }
 
   /// Requests for a photograph of each format.
-  func requests(_ resolved: ResolvedPhotoSettings, step: Int) -> [Request] {
-    resolved.formats.map {
-      .record(sink: sinkName($0), path: "\(resolved.uniqueID)/\(step)", frames: 1)
+  func requests(
+    _ resolved: ResolvedPhotoSettings, step: Int, _ rule: FrameChoice.Rule? = nil
+  ) -> [Request] {
+    resolved.formats.map { format in
+      let (sink, path) = (sinkName(format), "\(resolved.uniqueID)/\(step)")
+      return rule.map { .choose(sink: sink, path: path, FrameChoice($0)) }
+        ?? .record(sink: sink, path: path, frames: 1)
     }
   }
 
   /// Asks for a photograph of each format. Under the lock, so that none comes before it is expected.
   private static func ask(
-    _ output: PhotoOutput, _ run: SessionRun, _ progress: inout PhotoProgress?
+    _ output: PhotoOutput, _ run: SessionRun, _ moment: PhotoMoment,
+    _ progress: inout PhotoProgress?
   ) -> CaptureError? {
     guard let resolved = progress?.resolved, let engine = run.engine else {
       return CaptureError(.cancelled, "the session has stopped")
     }
-    var requests = output.requests(resolved, step: 0)
+    var requests = output.requests(resolved, step: 0, moment.choice?.rule)
     if let path = resolved.livePhotoMoviePath {
       requests.append(.record(sink: output.liveName, path: path))
     }
     do throws(RunError) {
       let now = Timestamp(nanoseconds: monotonicNow(), clock: .monotonic)
-      let ids = try engine.ask(requests, at: .captured(now))
+      let ids = try engine.ask(requests, at: .captured(moment.choice?.time ?? now))
       for (id, format) in zip(ids, resolved.formats) {
         progress?.expect(id, PhotoProgress.Place(format: format, step: 0))
       }

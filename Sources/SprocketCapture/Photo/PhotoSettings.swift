@@ -16,6 +16,29 @@ public enum BracketStep: Sendable, Hashable {
   case exposure(Duration, gain: Double? = nil)
 }
 
+/// Which frame a photograph is. Times are of `Timestamp.Clock.monotonic`, and as far in the past as the
+/// output's pre-roll is long.
+public enum PhotoMoment: Sendable, Hashable {
+  /// The first frame that was exposed after the asking.
+  case next
+  /// The frame captured nearest to a time; of two the earlier one.
+  case nearest(Timestamp)
+  /// The first frame captured at a time or after it.
+  case atOrAfter(Timestamp)
+  /// The last frame captured at a time or before it.
+  case atOrBefore(Timestamp)
+
+  /// The time, and the rule by which a frame is chosen; `nil` for the next one.
+  var choice: (time: Timestamp, rule: FrameChoice.Rule)? {
+    switch self {
+    case .next: nil
+    case .nearest(let time): (time, .nearest)
+    case .atOrAfter(let time): (time, .atOrAfter)
+    case .atOrBefore(let time): (time, .atOrBefore)
+    }
+  }
+}
+
 /// How one capture is to be made. Consumed by `PhotoOutput.capture`: the same settings cannot be used twice.
 public struct PhotoSettings: ~Copyable, Sendable {
   public enum FlashMode: Sendable, Hashable { case off, on, auto }
@@ -27,6 +50,9 @@ public struct PhotoSettings: ~Copyable, Sendable {
   /// One photograph for each step and format. Empty for a single exposure.
   public var bracket: [BracketStep] = []
   public var flashMode = FlashMode.off
+  /// Which frame the photograph is. Other moments than `next` are for outputs that were made with a pre-roll,
+  /// and taken without a bracket.
+  public var moment = PhotoMoment.next
   /// Path of a short movie around the photograph, with the moments before it; `nil` for none. For outputs
   /// that were made with `liveMovies`.
   public var livePhotoMoviePath: String?
@@ -44,6 +70,7 @@ public struct PhotoSettings: ~Copyable, Sendable {
     copy.formats = formats
     copy.bracket = bracket
     copy.flashMode = flashMode
+    copy.moment = moment
     copy.livePhotoMoviePath = livePhotoMoviePath
     return copy
   }

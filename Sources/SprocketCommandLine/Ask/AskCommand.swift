@@ -11,6 +11,8 @@ struct AskCommand: ParsableCommand {
       set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, events, quit. N is a \
       recording's number; without it, the latest is meant. ID is from the answer to a request that \
       waits for its frame. Events are printed until the run ends.
+      Keys of photo, instead of FRAMES: ago=300ms, and moment=nearest, after or before, for a run whose \
+      stills have a pre-roll.
       Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \
       the whole chain, empty for none; attach and detach, once for each sink; or pipeline, a file that \
       describes all that the run is to be.
@@ -64,6 +66,8 @@ struct AskCommand: ParsableCommand {
     }
     if request == "reconfigure" {
       line += try change(kinds)
+    } else if request == "photo", argument?.contains("=") ?? false {
+      line += try moment()
     } else if request == "control" {
       guard !arguments.isEmpty else { throw missing("NAME=VALUE") }
       line.append(Tree.Entry("controls", Tree(try keyValues(arguments, option: "control"))))
@@ -96,6 +100,31 @@ struct AskCommand: ParsableCommand {
     RunError(
       .usage,
       "`\(request)` needs to know what: `\(programName) ask \(socket) \(request) \(arguments)`")
+  }
+
+  /// Keys of `photo`.
+  static let momentKeys = ["ago", "moment"]
+
+  /// Of which moment a photograph is to be.
+  private func moment() throws(RunError) -> [Tree.Entry] {
+    let given = try keyValues(arguments, option: "photo")
+    if let unknown = given.keys.sorted().first(where: { !Self.momentKeys.contains($0) }) {
+      throw RunError(
+        .usage,
+        "`photo` has no `\(unknown)`; " + knownNames(Self.momentKeys, near: unknown, "it has"))
+    }
+    var entries: [Tree.Entry] = []
+    if let text = given["ago"] {
+      guard let ago = Duration(settingText: text) else {
+        throw RunError(.usage, "ago=\(text) is no time; write it as 300ms or 1s")
+      }
+      let seconds = (Double(ago.nanosecondCount) / 1e9).settingText
+      entries.append(Tree.Entry("ago_s", Tree(seconds, isQuoted: false)))
+    }
+    if let rule = given["moment"] {
+      entries.append(Tree.Entry("moment", Tree(rule, isQuoted: true)))
+    }
+    return entries
   }
 
   /// What is to change, as `KEY=VALUE` each. Relative paths are those of this process.

@@ -80,7 +80,8 @@ struct RequestAnswerer: Sendable {
     }
     switch asked.request {
     case .set(let change): try desk.engine.check(change)
-    case .photo(let frames): try desk.check(photo: true, frames: frames)
+    case .photo(let frames, let choice):
+      try desk.check(photo: true, frames: frames, choice: choice)
     case .record(let sink, _, let frames): try desk.check(photo: false, sink: sink, frames: frames)
     default: break
     }

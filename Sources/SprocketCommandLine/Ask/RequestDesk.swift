@@ -29,9 +29,11 @@ final class RequestDesk: Sendable {
   var current: RecordingID? { movie.flatMap { engine.openRecording(of: $0) } }
 
   /// Throws if no recording can be started: of photographs, or of movies where `sink` names no other sink.
-  func check(photo: Bool, sink: String? = nil, frames: UInt64?) throws(RunError) {
+  func check(
+    photo: Bool, sink: String? = nil, frames: UInt64?, choice: FrameChoice? = nil
+  ) throws(RunError) {
     let name = photo ? try photoSink : try movieSink(sink)
-    try engine.check(sink: name, frames: frames)
+    try engine.check(sink: name, frames: frames, choice: choice)
   }
 
   private var photoSink: String {
@@ -67,7 +69,10 @@ final class RequestDesk: Sendable {
       let made = try ask(.record(sink: try movieSink(sink), path: path, frames: frames), time)
       latest.withLock { $0 = made.recording }
       return made
-    case .photo(let frames): return try ask(.record(sink: try photoSink, frames: frames), time)
+    case .photo(let frames, nil):
+      return try ask(.record(sink: try photoSink, frames: frames), time)
+    case .photo(_, let choice?):
+      return try ask(.choose(sink: try photoSink, choice), time.counted)
     case .next(let id, let path): return try ask(.next(try known(id), path: path), time)
     case .stop(let id): return try ask(.stop(try known(id)), time)
     case .set(let change):
@@ -122,12 +127,6 @@ final class RequestDesk: Sendable {
     }
     return id
   }
-}
-
-/// Moment from which a request holds, and the client that made it.
-struct AskedTime {
-  var moment = Moment.now
-  var holder = RequestHolder.program
 }
 
 /// Former values of controls of microphones that were set.

@@ -6,7 +6,8 @@ struct RequestReader: Sendable {
   /// Keys of each request, beside `request`.
   private static let keys: [String: [String]] = [
     "record": ["path", "sink", "frames", "at_frame", "at_s"],
-    "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
+    "photo": ["frames", "ago_s", "moment", "at_frame", "at_s"],
+    "stop": ["recording", "at_frame", "at_s"],
     "next": ["recording", "path", "at_frame", "at_s"], "cancel": ["id"],
     "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value", "controls"],
     "reconfigure": [
@@ -78,7 +79,7 @@ struct RequestReader: Sendable {
     if let path { try FileIdentity.refuseDescriptor(path, name) }
     switch name {
     case "record": return .record(sink: try values.text("sink"), path: path, frames: frames)
-    case "photo": return .photo(frames: frames ?? 1)
+    case "photo": return .photo(frames: frames ?? 1, choice: try choice(values, frames))
     case "next": return .next(recording, path: path)
     case "stop": return .stop(recording)
     case "cancel":
@@ -98,6 +99,24 @@ struct RequestReader: Sendable {
     case "quit": return .quit
     default: throw RunError(.failed, "`\(name)` is not made yet; ask for another request")
     }
+  }
+
+  /// The frame of a photograph that is chosen by its time.
+  private func choice(
+    _ values: RequestValues, _ frames: UInt64?
+  ) throws(RunError) -> FrameChoice? {
+    let (ago, word) = (try values.number("ago_s"), try values.text("moment"))
+    guard ago != nil || word != nil else { return nil }
+    guard frames ?? 1 == 1 else {
+      throw RunError(.usage, "a photograph of a moment is one frame; leave `frames` out")
+    }
+    guard 0..<1e9 ~= ago ?? 0 else { throw RunError(.usage, "ago_s is seconds from 0 to 1e9") }
+    guard let rule = FrameChoice.Rule(rawValue: word ?? FrameChoice.Rule.nearest.rawValue) else {
+      let words = FrameChoice.Rule.allCases.map(\.rawValue)
+      throw RunError(
+        .usage, "there is no moment `\(word ?? "")`; " + knownNames(words, near: word ?? ""))
+    }
+    return FrameChoice(rule, ago: .nanoseconds(Int64((ago ?? 0) * 1e9)))
   }
 
   private func controls(_ values: RequestValues) throws(RunError) -> [ControlWish] {

@@ -20,8 +20,9 @@ public protocol Recorder: Sink {
   func end(before next: Timestamp?)
   /// Whether the file that was begun can hold frames of the format that was configured last.
   var fitsFile: Bool { get }
-  /// Time by which a recording begins before the frame that was asked for; `nil`, the default, for none. With
-  /// a pre-roll the sink never sleeps: every frame is packed, and its bytes are kept for that time.
+  /// Frames that are kept for requests that come later than they; `nil`, the default, for none. With a
+  /// pre-roll the sink never sleeps: every frame is packed, and its bytes are kept for that time. If it is
+  /// for choices, a recording may be interrupted: `end`, then others, then `begin` with the same file again.
   var preRoll: PreRoll? { get }
   /// Passes to `body` the bytes of a frame that `write(held:_:)` will need. For a sink with a pre-roll.
   func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void)
@@ -36,8 +37,17 @@ extension Recorder {
   public func write(held: Span<UInt8>, _ record: FrameRecord) throws(RunError) {}
 }
 
-/// Frames that are kept so that a recording begins before the frame that was asked for.
+/// Frames that are kept for requests that come later than they.
 public struct PreRoll: Sendable, Hashable {
+  /// What kept frames are for.
+  public enum Use: Sendable, Hashable {
+    /// Recordings begin with them.
+    case beginnings
+    /// A request may choose one of them by its time; recordings begin at the frame that was asked for.
+    case choices
+  }
+
+  public var use = Use.beginnings
   public var duration: Duration
   /// Time by which a request may come later than its frame: frames are kept for so much longer. A program
   /// that asks because of a frame's reports sees these when the source is some frames ahead.

@@ -144,9 +144,12 @@ extension Engine {
     try shared.settings.check(change)
   }
 
-  /// Throws the error that `ask` would throw for a recording because of its sink or its number of frames.
-  package func check(sink name: String, frames: UInt64?) throws(RunError) {
-    try recordings.check(sink: name, frames: frames)
+  /// Throws the error that `ask` would throw for a recording because of its sink, its number of frames, or
+  /// the frame that is chosen.
+  package func check(
+    sink name: String, frames: UInt64?, choice: FrameChoice? = nil
+  ) throws(RunError) {
+    try recordings.check(sink: name, frames: frames, choice: choice)
   }
 
   /// Whether a recording was asked for, has not ended, and was not asked to end.

@@ -77,7 +77,7 @@ final class Finisher: Sendable {
     record.byteCount = job.file.byteCount
     record.deleted = job.file.deletedFiles
     if let error = job.file.deletionError { shared.fail(error) }
-    list.store(job, record, lost: lost)
+    list.store(job, record, lost: job.countsFrames ? lost : 0)
   }
 
   /// Waits until all files are complete. Gives up when no file was completed for `limit`; once the run is

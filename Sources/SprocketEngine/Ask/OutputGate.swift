@@ -44,6 +44,7 @@ struct OutputGate: Hashable {
       }
       isOpen = true
       return stamp(.begin, id)
+    case .choose(let id): return stamp(.begin, id)
     case .next(_, let file):
       return Stamp.Step(kind: .next, file: file, isAdmitting: isAdmitting)
     case .end(let id):

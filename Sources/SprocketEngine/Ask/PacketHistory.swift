@@ -18,6 +18,8 @@ final class PacketHistory {
     var record: FrameRecord
     /// The fate of a lost frame; `nil` for a frame that is kept.
     var fate: Fate?
+    /// Whether the sink's account has a kept frame already: a recording has it.
+    var isCounted = false
     fileprivate var offset = 0
     var count = 0
 
@@ -31,23 +33,28 @@ final class PacketHistory {
   let duration: Int64
   /// Nanoseconds for which frames are kept.
   private let kept: Int64
+  /// Whether the last frame before that time is kept, too: it is the one at or before the time's start.
+  private let keepsEdge: Bool
   private let capacity: Int
   private let mappedBytes: Int
   private let memory: UnsafeMutableRawPointer
   /// Entries in order from `first`, which moves on as they are dropped.
-  private var entries: [Entry] = []
-  private var first = 0
+  private(set) var entries: [Entry] = []
+  private(set) var first = 0
   /// Offset of the next frame, unless it does not fit before the mapping's end.
   private var tail = 0
   /// Pages below this offset, from the mapping's start or from `tail` on, were given back.
   private var released = 0
   private(set) var keptBytes = 0
+  /// When the latest frame was captured that is not kept any more.
+  private(set) var latestDropped: Timestamp?
   /// Frames were dropped because of the limit of bytes, before their time was over.
   var wasShortened = false
 
   init(_ limits: PreRoll) throws(RunError) {
     duration = limits.duration.nanosecondCount
     kept = duration.addingReportingOverflow(limits.slack.nanosecondCount).partialValue
+    keepsEdge = limits.use == .choices
     capacity = limits.bytes
     mappedBytes = 2 * (capacity + FrameMemory.page - 1) / FrameMemory.page * FrameMemory.page
     guard let mapped = unsafe SystemMemory.map(mappedBytes) else {
@@ -81,19 +88,21 @@ final class PacketHistory {
 
   /// Keeps a frame's bytes. Returns how many frames were dropped for it; the frame itself is among them if it
   /// is larger than the memory. With `forgets`, frames that are too old are dropped as well.
-  func add(_ record: FrameRecord, _ bytes: Span<UInt8>, forgets: Bool = true) -> UInt64 {
+  /// `isCounted`: the sink's account has the frame already.
+  func add(
+    _ record: FrameRecord, _ bytes: Span<UInt8>, forgets: Bool = true, isCounted: Bool = false
+  ) -> UInt64 {
     var dropped: UInt64 = 0
     // If the clock has gone back, all earlier frames are dropped.
-    while forgets, let oldest,
-      !(0...kept ~= record.captured.nanoseconds(since: oldest.record.captured) ?? -1)
-    {
-      dropped += dropOldest()
-    }
+    while forgets, isTooOld(at: record.captured) { dropped += dropOldest() }
     while keptBytes + bytes.count > capacity, oldest != nil {
       wasShortened = true
       dropped += dropOldest()
     }
-    guard bytes.count <= capacity else { return dropped + 1 }
+    guard bytes.count <= capacity else {
+      latestDropped = record.captured
+      return isCounted ? dropped : dropped + 1
+    }
     releasePages()
     let place = tail + bytes.count <= mappedBytes ? tail : 0
     unsafe bytes.withUnsafeBytes { source in
@@ -102,8 +111,16 @@ final class PacketHistory {
     }
     tail = place + bytes.count
     keptBytes += bytes.count
-    append(Entry(record: record, offset: place, count: bytes.count))
+    append(Entry(record: record, isCounted: isCounted, offset: place, count: bytes.count))
     return dropped
+  }
+
+  /// Whether the oldest frame is not needed any more when one of time `now` comes.
+  private func isTooOld(at now: Timestamp) -> Bool {
+    func age(_ index: Int) -> Int64 { now.nanoseconds(since: entries[index].record.captured) ?? -1 }
+    guard first < entries.count, !(0...kept ~= age(first)) else { return false }
+    let isEdge = age(first) > kept && (first + 1 == entries.count || 0...kept ~= age(first + 1))
+    return !(keepsEdge && isEdge)
   }
 
   /// Adds an entry for a lost frame. Returns how many kept frames were dropped for it.
@@ -132,11 +149,15 @@ final class PacketHistory {
     try unsafe body(Span(_unsafeElements: buffer))
   }
 
-  /// Removes the oldest entry. Returns 1 if it was a kept frame, else 0.
+  /// Removes the oldest entry. Returns 1 if it was a kept frame without a fate so far, else 0.
   func dropOldest() -> UInt64 {
     guard let entry = removeOldest() else { return 0 }
-    return entry.fate == nil ? 1 : 0
+    if entry.fate == nil { latestDropped = entry.record.captured }
+    return entry.fate == nil && !entry.isCounted ? 1 : 0
   }
+
+  /// Notes that the sink's account has the frame of an entry now.
+  func noteCounted(_ index: Int) { entries[index].isCounted = true }
 
   /// Removes the oldest entry. Its bytes can be read until the next `add`.
   func removeOldest() -> Entry? {

@@ -2,6 +2,10 @@ internal import SprocketCore
 
 // Withdrawn requests, stamps, and the ends of recordings.
 extension RecordingBook {
+  static func isDetached(_ name: String) -> RunError {
+    RunError(.usage, "\(name) was detached from the run; attach it again")
+  }
+
   /// Takes back requests that have not taken effect. Returns the files that are not needed.
   mutating func withdraw(_ files: [FileID], stops: [RecordingID]) -> [FileID] {
     for id in stops { change(id) { $0.endsLater = false } }

@@ -47,6 +47,8 @@ struct RecordingBook: Hashable {
     let id: RecordingID
     /// Whether it ends by itself, when it has as many frames as were asked for.
     let counts: Bool
+    /// Whether it is one chosen frame: no other recording is in its way.
+    let isChoice: Bool
     /// Whether it was asked for at a later frame than the next, and has not begun.
     var isLater: Bool
     /// Whether a stop at the next frame is on its way, and whether one at a later frame is.
@@ -144,7 +146,7 @@ struct RecordingBook: Hashable {
 
   /// A sink's recordings that have begun, or begin at the next frame, without those that end there.
   func current(_ sink: Int) -> [Recording] {
-    sinks[sink]?.recordings.filter { !$0.isEnding && !$0.isLater } ?? []
+    sinks[sink]?.recordings.filter { !$0.isEnding && !$0.isLater && !$0.isChoice } ?? []
   }
 
   func reason(_ id: RecordingID) -> RecordingEnd? { reasons.last { $0.id == id }?.end }
@@ -213,14 +215,16 @@ struct RecordingBook: Hashable {
   }
 
   /// Adds a recording. The caller has made its first file already.
-  mutating func add(_ order: Order, counts: Bool, at moment: Moment) throws(RunError) {
+  mutating func add(
+    _ order: Order, counts: Bool, isChoice: Bool = false, at moment: Moment
+  ) throws(RunError) {
     try requireOpen()
     guard sinks[order.owner.sink] != nil else { throw Self.isDetached(order.owner.name) }
-    if moment == .now, let busy = busy(order.owner.sink, counts: counts) { throw busy }
+    if moment == .now, !isChoice, let busy = busy(order.owner.sink, counts: counts) { throw busy }
     sinks[order.owner.sink]?.recordings.append(
       Recording(
-        id: order.recording, counts: counts, isLater: moment != .now, path: order.part.path,
-        index: order.part.index, waiting: [order.part]))
+        id: order.recording, counts: counts, isChoice: isChoice, isLater: moment != .now,
+        path: order.part.path, index: order.part.index, waiting: [order.part]))
   }
 
   /// Adds a further file of a recording. The caller has made the file already.
@@ -281,10 +285,6 @@ struct RecordingBook: Hashable {
 
   private func requireOpen() throws(RunError) {
     if isClosed { throw RunError(.usage, "the run has ended") }
-  }
-
-  static func isDetached(_ name: String) -> RunError {
-    RunError(.usage, "\(name) was detached from the run; attach it again")
   }
 
   func hasEnded(_ id: RecordingID) -> RunError {

@@ -14,6 +14,13 @@ final class RecordingJob: @unchecked Sendable {
   var earlierFrames: UInt64 = 0
   /// The frame that was asked for, which may be a past one.
   var askedFrame: UInt64?
+  /// Which frame is meant, for a recording of one frame that is chosen by its time.
+  var choice: FrameChoice?
+  /// The time that `choice` is about; `nil` if it is counted back from a frame.
+  var chosenTime: Timestamp?
+  /// Whether the sink's account counts its frame by this recording. A frame that several recordings have
+  /// chosen counts once.
+  var countsFrames = true
   /// Frame at which the recording was to begin, by its stamp; `nil` for further files.
   var stampedFrame: UInt64?
   var written: UInt64 = 0

@@ -115,7 +115,7 @@ extension RecordingList {
     guard case .record(let name, _, _) = request else { return }
     let hasHistory = try state.withLock { (state) throws(RunError) in
       let sink = try state.book.sink(named: name)
-      return state.outputs[sink]?.recorder.recorder.preRoll != nil
+      return state.outputs[sink]?.recorder.recorder.preRoll?.use == .beginnings
     }
     guard hasHistory else { return }
     throw RunError(
@@ -124,13 +124,7 @@ extension RecordingList {
         + "give a sink without a pre-roll")
   }
 
-  /// Throws if no on-demand sink has that name, or no recording can have so many frames.
-  func check(sink name: String, frames: UInt64?) throws(RunError) {
-    try Self.check(frames)
-    try state.withLock { (state) throws(RunError) in _ = try state.book.sink(named: name) }
-  }
-
-  private static func check(_ frames: UInt64?) throws(RunError) {
+  static func check(_ frames: UInt64?) throws(RunError) {
     guard 1...mostFrames ~= frames ?? 1 else {
       throw RunError(.usage, "a recording has 1 to \(mostFrames) frames")
     }
@@ -151,6 +145,9 @@ extension RecordingList {
         return sink
       }
       made = try makeFile(sink: sink, path: path, frames: frames, isStep: isStep)
+    case .choose(let name, let path, let choice):
+      made = try makeFile(sink: try sink(named: name, for: choice), path: path, frames: 1)
+      made?.choice = choice
     case .next(let id, let path):
       let sink = try state.withLock { (state) throws(RunError) in
         guard let sink = state.book.sink(of: id) else { throw state.book.hasEnded(id) }
@@ -180,7 +177,9 @@ extension RecordingList {
         port.newID(), holder, moment, files: jobs.compactMap { $0?.order.part.file },
         stops: noted.stops, isFree: noted.isFree)
       if !noted.steps.isEmpty { try next.keep(ticket) }
-      let entry = RequestPort.Entry(steps: noted.steps, ticket: ticket, moment: moment)
+      let ago = requests.compactMap(\.choice?.ago).max() ?? .zero
+      let entry = RequestPort.Entry(
+        steps: noted.steps, ticket: ticket, moment: moment.earlier(by: ago))
       guard noted.steps.isEmpty || port.add(entry, isOwn: noted.isFree) else { throw port.refusal }
       state = next
       return AskedRequests(recordings: noted.ids, id: ticket.id)
@@ -212,6 +211,11 @@ extension RecordingList.State {
         if case .frame(let number) = moment { job.askedFrame = number }
         id = job.order.recording
         step = RequestPort.Step(sink: job.sink, change: .begin(id, frames: frames))
+      case (.choose, let job?):
+        try book.add(job.order, counts: true, isChoice: true, at: moment)
+        job.aim(at: moment)
+        id = job.order.recording
+        step = RequestPort.Step(sink: job.sink, change: .choose(id))
       case (.next, let job?):
         try book.add(next: job.order)
         id = job.order.recording
@@ -224,7 +228,8 @@ extension RecordingList.State {
         noted.steps.append(RequestPort.Step(sink: sink, change: .end(stopped)))
         if isFirst { noted.stops.append(stopped) } else { noted.isFree = false }
         continue
-      case (.record, nil), (.next, nil): preconditionFailure("a request without its file")
+      case (.record, nil), (.choose, nil), (.next, nil):
+        preconditionFailure("a request without its file")
       }
       if let job {
         jobs[job.order.part.file] = job

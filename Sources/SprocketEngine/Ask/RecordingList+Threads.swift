@@ -20,10 +20,12 @@ extension RecordingList {
   }
 
   /// Takes the first files of recordings that were asked for at a frame before `number`, and have not begun.
-  func takeWaiting(sink: Int, before number: UInt64) -> [Job] {
+  /// `chosen`: of those whose frame is chosen by its time, else of the others.
+  func takeWaiting(sink: Int, before number: UInt64, chosen: Bool) -> [Job] {
     state.withLock { state in
       let asked = state.jobs.values.filter { job in
         job.sink == sink && !job.order.part.isFurther && job.askedFrame ?? .max < number
+          && (job.choice != nil) == chosen
       }
       return asked.sorted { $0.order.part.file.number < $1.order.part.file.number }
         .compactMap { job in
@@ -52,9 +54,10 @@ extension RecordingList {
     }
   }
 
-  func noteBegin(_ job: Job) {
+  /// `isBeside`: another recording of the sink may be under way, and remains its current one.
+  func noteBegin(_ job: Job, isBeside: Bool = false) {
     state.withLock { state in
-      state.current[job.sink] = job.record
+      if !isBeside { state.current[job.sink] = job.record }
       state.tell(.started(job.record))
     }
   }
@@ -95,7 +98,7 @@ extension RecordingList {
     record.error = "the file could not be completed in time"
     record.isUsable = job.durable > 0
     record.lose(job.written - job.durable)
-    store(job, record, lost: job.written - job.durable)
+    store(job, record, lost: job.countsFrames ? job.written - job.durable : 0)
   }
 
   /// Stores the record of the file that a sink was writing when its thread did not end.

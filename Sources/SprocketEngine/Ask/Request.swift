@@ -6,10 +6,35 @@ public enum Request: Sendable, Hashable {
   /// own. With `frames`, the recording ends after so many written frames; frames that are lost do not
   /// count. Without, it ends when it is stopped.
   case record(sink: String, path: String? = nil, frames: UInt64? = nil)
+  /// Records one frame, which is chosen by its time: a recording of its own, also while another one is under
+  /// way. For a sink whose pre-roll is for choices. If the frame is not kept any more, the record says so.
+  case choose(sink: String, path: String? = nil, FrameChoice)
   /// Continues a recording in its next file: earlier frames are in the old file, later ones in the new.
   case next(RecordingID, path: String? = nil)
   /// Ends a recording.
   case stop(RecordingID)
+}
+
+/// Which frame is meant: by a rule, of the time that lies `ago` before the moment of the request.
+///
+/// That moment is the time of `Moment.captured`, or when the frame was captured from which the request holds.
+public struct FrameChoice: Sendable, Hashable {
+  public enum Rule: String, Sendable, Hashable, CaseIterable {
+    /// The frame captured nearest to the time; of two the earlier one.
+    case nearest
+    /// The first frame captured at that time or after it.
+    case atOrAfter = "after"
+    /// The last frame captured at that time or before it.
+    case atOrBefore = "before"
+  }
+
+  public let rule: Rule
+  public let ago: Duration
+
+  /// An `ago` below 0 counts as 0.
+  public init(_ rule: Rule, ago: Duration = .zero) {
+    (self.rule, self.ago) = (rule, max(.zero, ago))
+  }
 }
 
 /// The first frame for which a request holds.

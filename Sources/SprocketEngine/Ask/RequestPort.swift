@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Carries requests from any thread to the source's thread.
 ///
-/// Keeps of the contract of requests (A1 to A22, as the tests are named):
+/// Keeps of the contract of requests (A1 to A23, as the tests are named):
 /// - A1: there is one port per run, bounded, drained in the order asked. Any thread may ask. Requests that
 ///   are asked together are stamped at one frame.
 /// - A5: at the run's end the port closes, and refuses what comes later.
@@ -17,6 +17,8 @@ final class RequestPort: Sendable {
   /// What a request changes at a sink's gate.
   enum Change: Hashable, Sendable {
     case begin(RecordingID, frames: UInt64?)
+    /// Begins the recording of a frame that is chosen by its time; the sink gets all frames anyway.
+    case choose(RecordingID)
     case next(RecordingID, FileID)
     /// Ends a recording; if it has not begun, it will not begin.
     case end(RecordingID)
@@ -27,7 +29,7 @@ final class RequestPort: Sendable {
 
     var recording: RecordingID {
       switch self {
-      case .begin(let id, _), .next(let id, _), .end(let id), .ended(let id): id
+      case .begin(let id, _), .choose(let id), .next(let id, _), .end(let id), .ended(let id): id
       }
     }
   }

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketRing
 
 // Limits at which a recording ends, or goes on in its next file.
 extension SinkRecorder {
@@ -31,6 +32,28 @@ extension SinkRecorder {
     shared.tellShort(
       "\(recorder.name): the run ended when recording \(job.record.id) had \(written) of its \(wanted) "
         + "frames\(others)")
+  }
+
+  /// Ends a stopped recording without its last frames if none has come for `limit` nanoseconds: the chain
+  /// withholds them as look-ahead, and the source delivers no more.
+  func endEarly(limit: Int64) {
+    let now = monotonicNow()
+    guard let since = waitingSince else {
+      waitingSince = now
+      return
+    }
+    guard now - since > limit, let end = firstEnd else { return }
+    while let stamp = pending, nextStamp <= end {
+      flushedEnd = stamp.number
+      apply(stamp)
+    }
+  }
+
+  /// The first stamp that ends a recording and was not applied.
+  private var firstEnd: UInt64? {
+    (nextStamp..<stamped.stamps.end).first { index in
+      stamped.stamps.entry(index).flatMap { Stamp($0) }?.step.kind == .end
+    }
   }
 
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {

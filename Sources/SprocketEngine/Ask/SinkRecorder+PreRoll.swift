@@ -18,6 +18,7 @@ extension SinkRecorder {
   /// Keeps a frame that no recording takes yet, and writes some earlier ones if a recording takes those.
   /// Returns false if the sink has no pre-roll, or cannot write frames of this format.
   func holds(_ frame: borrowing PackedFrame) -> Bool {
+    if choices != nil { return keep(frame, isCounted: false) }
     guard let history, suspension == nil else { return false }
     let record = frame.record
     recorder.withHeldBytes(of: frame) { bytes in
@@ -104,5 +105,6 @@ extension SinkRecorder {
   /// Drops all kept frames.
   func dropHistory() {
     while history?.oldest != nil { dropOldest() }
+    while let choices, choices.oldest != nil { state.counts[.unselected] += choices.dropOldest() }
   }
 }

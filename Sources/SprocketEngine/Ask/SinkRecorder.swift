@@ -14,7 +14,7 @@ internal import Synchronization
 ///   so.
 /// - A12: an error ends the recording and not the sink. A recording of n frames gets n, or the run's end is
 ///   an error.
-/// - A14: see `SinkRecorder+PreRoll.swift`.
+/// - A14, A23: see `SinkRecorder+PreRoll.swift` and `SinkRecorder+Choices.swift`.
 ///
 /// Unchecked: used by the sink's thread while it has a job, and by the engine before and after.
 final class SinkRecorder: @unchecked Sendable {
@@ -23,19 +23,21 @@ final class SinkRecorder: @unchecked Sendable {
   let recorder: any Recorder
   unowned let state: SinkState
   let shared: RunShared
-  /// `nil` if the sink has no pre-roll.
-  let history: PacketHistory?
+  /// Frames with which recordings begin, and frames of which one may be chosen; `nil` if the sink keeps none.
+  let (history, choices): (PacketHistory?, PacketHistory?)
   let stamped: StampedOutput
-  private let list: RecordingList
+  let list: RecordingList
   private let finisher: Finisher
   let limits: RecordingLimits
-  private var nextStamp: UInt64 = 0
+  private(set) var nextStamp: UInt64 = 0
   /// Whether frames are admitted, as the latest applied stamp says.
   private(set) var isAdmitting = false
   /// Recordings that have begun, in order. The first one gets the frames.
   private(set) var jobs: [Job] = []
+  /// Recordings of one chosen frame, which wait for the frame that comes next.
+  var choosing: [Job] = []
   /// Whether `begin` of the recorder was called, and `end` was not.
-  private var hasBegun = false
+  var hasBegun = false
   /// Whether the first recording has begun, and its pre-roll was not looked for yet.
   var owesHistory = false
   /// First frame of the first recording, and bytes of its earlier files.
@@ -49,7 +51,7 @@ final class SinkRecorder: @unchecked Sendable {
   /// Since when the next stamp waits and no frame has come.
   var waitingSince: Int64?
   /// Frames below this number are `flushed`: a recording ended without waiting for them.
-  private(set) var flushedEnd: UInt64 = 0
+  var flushedEnd: UInt64 = 0
   /// Number of recordings that began later than asked, because another one took the frames.
   var movedCount = 0
   /// Why the sink cannot write the frames of this epoch; `nil` if it can.
@@ -66,14 +68,15 @@ final class SinkRecorder: @unchecked Sendable {
     self.finisher = finisher
     self.shared = shared
     limits = recorder.limits
-    history = try recorder.preRoll.map { limits throws(RunError) in try PacketHistory(limits) }
-    isAdmitting = history != nil
+    let kept = try recorder.preRoll.map { limits throws(RunError) in try PacketHistory(limits) }
+    (history, choices) = recorder.preRoll?.use == .choices ? (nil, kept) : (kept, nil)
+    isAdmitting = kept != nil
   }
 
   var isRecording: Bool { !jobs.isEmpty }
 
   /// Whether no recording is under way and no frame is kept for a later one.
-  var keepsNothing: Bool { jobs.isEmpty && history == nil }
+  var keepsNothing: Bool { jobs.isEmpty && history == nil && choices == nil }
 
   /// Whether the sink needs no frame, and no stamp waits to change that.
   var isIdle: Bool { keepsNothing && !isAdmitting && pending == nil }
@@ -102,12 +105,14 @@ final class SinkRecorder: @unchecked Sendable {
     case .begin:
       guard let job = list.takeFirst(id) else { return }
       job.stampedFrame = number
+      guard job.choice == nil else { return choosing.append(job) }
       jobs.append(job)
       if jobs.count == 1 { start(job, at: number) }
     case .end:
       if let index = jobs.firstIndex(where: { $0.record.id == id }) {
         end(index, .asked, at: number, isStamped: true)
       } else {
+        for job in takeChoosing(id) { drop(job, .asked, at: number) }
         dropAll(id, .asked, at: number)
       }
     case .refuse: dropAll(id, .refused, at: number)
@@ -138,7 +143,11 @@ final class SinkRecorder: @unchecked Sendable {
   /// Begins an epoch. A recording goes on in a new file if its file cannot hold the epoch's pictures.
   /// `isContinuous`: only other sinks have changed.
   func beginEpoch(at number: UInt64, isContinuous: Bool) {
-    if !isContinuous { dropHistory() }
+    if !isContinuous {
+      chooseAmongKept()
+      dropHistory()
+    }
+    if let suspension { failChoices(suspension, at: number) }
     while let suspension, !jobs.isEmpty { endWithError(suspension, at: number) }
     guard !jobs.isEmpty, !recorder.fitsFile else { return }
     if !limits.endsAtDiscontinuity, split(.discontinuity, at: number) { return }
@@ -160,7 +169,7 @@ final class SinkRecorder: @unchecked Sendable {
     while !jobs.isEmpty { end(0, reason, at: number) }
     // A recording may have been asked for because of one of the kept frames, too late to begin.
     if history?.oldest != nil {
-      for job in list.takeWaiting(sink: state.id, before: number) {
+      for job in list.takeWaiting(sink: state.id, before: number, chosen: false) {
         jobs.append(job)
         start(job, at: number)
         writeKept()
@@ -169,29 +178,8 @@ final class SinkRecorder: @unchecked Sendable {
       }
     }
     tellOthersMoved()
+    if choices != nil { endChoices(at: number) }
     dropHistory()
-  }
-
-  /// Ends a stopped recording without its last frames if none has come for `limit` nanoseconds: the chain
-  /// withholds them as look-ahead, and the source delivers no more.
-  func endEarly(limit: Int64) {
-    let now = monotonicNow()
-    guard let since = waitingSince else {
-      waitingSince = now
-      return
-    }
-    guard now - since > limit, let end = firstEnd else { return }
-    while let stamp = pending, nextStamp <= end {
-      flushedEnd = stamp.number
-      apply(stamp)
-    }
-  }
-
-  /// The first stamp that ends a recording and was not applied.
-  private var firstEnd: UInt64? {
-    (nextStamp..<stamped.stamps.end).first { index in
-      stamped.stamps.entry(index).flatMap { Stamp($0) }?.step.kind == .end
-    }
   }
 
   private func start(_ job: Job, at number: UInt64, isFirst: Bool = true) {
@@ -278,12 +266,12 @@ final class SinkRecorder: @unchecked Sendable {
   }
 
   /// Gives a file without frames to the finisher, which removes it.
-  private func drop(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
+  func drop(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
     job.record.begin = number
     give(job, reason, at: number)
   }
 
-  private func give(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
+  func give(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
     // Frames that the chain withholds are lost to this recording.
     let seen = max(state.nextNumber, job.record.begin ?? number)
     if number > seen { job.record.counts[.flushed] += number - seen }

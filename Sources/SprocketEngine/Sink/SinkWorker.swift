@@ -174,6 +174,8 @@ final class SinkWorker: @unchecked Sendable {
       trace?.thread.add(
         trace?.step ?? 0, frame: record.number, from: began, to: monotonicNow(), fate: fate)
     }
+    // A later request may choose it.
+    _ = state.recordings?.keep(frame, isCounted: true)
   }
 
   /// Keeps the frame for a recording that may begin later; the frame gets its fate then. Returns false if

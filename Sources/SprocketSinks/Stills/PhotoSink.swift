@@ -30,18 +30,22 @@ public final class PhotoSink: Recorder {
   private var content: StillContent?
   private var size = (width: 0, height: 0)
   private var completer = JPEGCompleter()
+  private var held = HeldStill()
   private var batch: PhotoBatch?
   public private(set) var notes: [String] = []
 
   public var isOnDemand: Bool { true }
+  public let preRoll: PreRoll?
   /// Always true: each photograph is a file of its own.
   public var fitsFile: Bool { true }
 
-  /// `quality` is 1 to 100, for JPEGs that are encoded. `onSize` is called before a run's first photograph,
+  /// `quality` is 1 to 100, for JPEGs that are encoded. `preRoll`: requests may choose one of the frames that
+  /// it keeps. `onSize` is called before a run's first photograph,
   /// and when their size changes; `onPhoto` on the sink's thread.
   public init(
     _ name: String, format: StillFormat = .jpeg, quality: Int = 90, hasThumbnail: Bool = true,
     mosaic: MosaicLevels = MosaicLevels(), turn: OrientationSetting? = nil,
+    preRoll: PreRoll? = nil,
     onSize: @escaping @Sendable (_ width: Int, _ height: Int) -> Void = { _, _ in },
     onPhoto: @escaping @Sendable (PhotoFile) -> Void
   ) {
@@ -52,6 +56,7 @@ public final class PhotoSink: Recorder {
     self.hasThumbnail = hasThumbnail
     self.mosaic = mosaic
     self.turn = turn
+    self.preRoll = preRoll?.forChoices
     (self.onSize, self.onPhoto) = (onSize, onPhoto)
   }
 
@@ -80,7 +85,6 @@ public final class PhotoSink: Recorder {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    guard let batch else { return }
     var bytes: [UInt8] = []
     try content?.withPieces(of: frame, &completer) { first, second, third in
       bytes.reserveCapacity(first.count + second.count + third.count)
@@ -88,11 +92,28 @@ public final class PhotoSink: Recorder {
       bytes.append(all: second)
       bytes.append(all: third)
     }
+    hand(bytes, frame.record)
+  }
+
+  public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    content?.hold(frame, in: &held, &completer)
+    let bytes = held.bytes
+    body(bytes.span)
+  }
+
+  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    var copy: [UInt8] = []
+    copy.append(all: bytes.extracting(0..<bytes.count - HeldStill.stepBytes))
+    hand(copy, record)
+  }
+
+  private func hand(_ bytes: [UInt8], _ record: FrameRecord) {
+    guard let batch else { return }
     batch.byteCount += UInt64(bytes.count)
     batch.durableCount += 1
     onPhoto(
       PhotoFile(
-        key: batch.path, record: frame.record, format: format, width: size.width,
+        key: batch.path, record: record, format: format, width: size.width,
         height: size.height, bytes: bytes))
   }
 
@@ -113,7 +134,7 @@ private final class PhotoBatch: RecordingFile {
 }
 
 extension [UInt8] {
-  fileprivate mutating func append(all bytes: Span<UInt8>) {
+  mutating func append(all bytes: Span<UInt8>) {
     unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
   }
 }

@@ -6,7 +6,7 @@ internal import SprocketFiles
 extension StillFolder {
   /// Numbers of the stills in an open folder, complete or partial. The corresponding C functions are
   /// `fdopendir` and `readdir`.
-  static func numbers(in descriptor: Int32) -> Set<UInt64> {
+  static func numbers(in descriptor: Int32) -> Set<StillNumber> {
     let copy = unsafe FileCalls.open(descriptor, ".", O_RDONLY | O_DIRECTORY)
     guard copy >= 0 else { return [] }
     guard let folder = unsafe fdopendir(copy) else {
@@ -14,23 +14,14 @@ extension StillFolder {
       return []
     }
     defer { unsafe closedir(folder) }
-    var numbers: Set<UInt64> = []
+    var numbers: Set<StillNumber> = []
     while let entry = unsafe readdir(folder) {
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
         unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
       }
-      if let number = number(of: name) { numbers.insert(number) }
+      if let number = StillNumber(of: name) { numbers.insert(number) }
     }
     return numbers
-  }
-
-  /// The number of a still, complete or partial; `nil` if `name` is not that of a still.
-  static func number(of name: String) -> UInt64? {
-    guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
-      [".jpg", ".partial.jpg"].contains(name[point...]),
-      let number = UInt64(name[..<point].dropFirst("still-".count)), text(number) == name[..<point]
-    else { return nil }
-    return number
   }
 
   /// Describes the file at `path`, which is no folder, for an error's sentence. The corresponding C function
@@ -67,5 +58,47 @@ extension StillFolder {
       code,
       "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
         + "let files be overwritten", change: .overwrite)
+  }
+}
+
+/// What tells stills of a folder apart whose name is no pattern.
+struct StillNumber: Hashable, Comparable {
+  /// Running number of the frame.
+  let frame: UInt64
+  /// Number among the stills of the frame, from 1.
+  let copy: UInt32
+
+  init(_ mark: StillMark) { (frame, copy) = (mark.number, mark.copy) }
+
+  /// The number of a still, complete or partial; `nil` if `name` is not that of a still.
+  init?(of name: String) {
+    guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
+      [".jpg", ".partial.jpg"].contains(name[point...])
+    else { return nil }
+    let parts = name[..<point].split(separator: "-", omittingEmptySubsequences: false)
+    guard 2...3 ~= parts.count, let frame = UInt64(parts[1]),
+      let copy = parts.count == 2 ? 1 : UInt32(parts[2])
+    else { return nil }
+    (self.frame, self.copy) = (frame, copy)
+    if text != name[..<point] { return nil }
+  }
+
+  /// `still-00000123`, or `still-00000123-2`.
+  var text: String {
+    let digits = "\(frame)"
+    let zeros = String(repeating: "0", count: max(0, StillName.digits - digits.count))
+    return "still-\(zeros)\(digits)" + (copy > 1 ? "-\(copy)" : "")
+  }
+
+  var mark: StillMark {
+    var record = FrameRecord()
+    record.number = frame
+    var mark = StillMark(record)
+    mark.copy = copy
+    return mark
+  }
+
+  static func < (one: StillNumber, other: StillNumber) -> Bool {
+    (one.frame, one.copy) < (other.frame, other.copy)
   }
 }

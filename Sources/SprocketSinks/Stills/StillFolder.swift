@@ -21,7 +21,7 @@ final class StillFolder {
   /// Made by this run, and so far empty.
   private var isNew: Bool
   /// Numbers of stills that an earlier run left.
-  private var old: Set<UInt64>
+  private var old: Set<StillNumber>
   private var waiting: [Waiting] = []
   private var text: ASCIIText
   let name: UnsafeMutablePointer<CChar>
@@ -81,7 +81,7 @@ final class StillFolder {
     if !overwrite, let first = old.min() {
       throw RunError(
         .usage,
-        "cannot write stills to \(path): it has stills, \(Self.text(first)).jpg the first of "
+        "cannot write stills to \(path): it has stills, \(first.text).jpg the first of "
           + "\(old.count); choose another folder, or let them be overwritten",
         change: .overwrite)
     }
@@ -126,12 +126,12 @@ final class StillFolder {
       try nameAll()
     }
     setNames(mark)
-    while naming.hasTime, isTaken {
+    while naming.hasTime || mark.isChosen, isTaken {
       mark.copy += 1
       setNames(mark)
     }
     if naming.isPattern, isTaken { throw fail(refusal()) }
-    let file = openPartial(mark.number)
+    let file = openPartial(StillNumber(mark))
     guard file >= 0 else {
       throw fail(
         isGone || file == -ENOENT
@@ -167,7 +167,7 @@ final class StillFolder {
   /// Makes the partial file of a still. A file of that name from an earlier run is removed, for it may be a
   /// link. The new file gets the permissions of the still that it replaces.
   /// The corresponding C functions are `unlinkat` and `openat`.
-  private func openPartial(_ number: UInt64) -> Int32 {
+  private func openPartial(_ number: StillNumber) -> Int32 {
     var access: FileAccess?
     if overwrite {
       _ = unsafe unlinkat(descriptor, partialName, 0)
@@ -219,9 +219,7 @@ final class StillFolder {
     try nameAll()
     keepsOld = namedStills == 0 && !old.isEmpty
     for number in old where !keepsOld {
-      var record = FrameRecord()
-      record.number = number
-      setNames(StillMark(record))
+      setNames(number.mark)
       let isRemoved = unsafe unlinkat(descriptor, name, 0) == 0
       let isPartRemoved = unsafe unlinkat(descriptor, partialName, 0) == 0
       if isRemoved || isPartRemoved { removedStills += 1 }
@@ -262,7 +260,7 @@ final class StillFolder {
       return .naming(current, partial: partial, code, still.descriptor)
     }
     noteTime(of: still.descriptor)
-    if !old.isEmpty { old.remove(still.mark.number) }
+    if !old.isEmpty { old.remove(StillNumber(still.mark)) }
     namedStills += 1
     return nil
   }
@@ -288,12 +286,5 @@ final class StillFolder {
   private static func copy(_ text: [UInt8], to name: UnsafeMutablePointer<CChar>) {
     for index in text.indices { unsafe name[index] = CChar(bitPattern: text[index]) }
     unsafe name[text.count] = 0
-  }
-
-  /// `still-00000123`.
-  static func text(_ number: UInt64) -> String {
-    let digits = "\(number)"
-    return "still-" + String(repeating: "0", count: max(0, StillName.digits - digits.count))
-      + digits
   }
 }

@@ -164,6 +164,8 @@ struct StillMark: Sendable {
   let wall: Int64?
   /// Number of the bracket's step, from 1; 0 for all other frames.
   let step: UInt32
+  /// A request has chosen its frame, which may have a still already.
+  var isChosen = false
   /// Number among stills of this run that would have the same name, from 1.
   var copy: UInt32 = 1
 

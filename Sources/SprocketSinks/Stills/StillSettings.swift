@@ -7,6 +7,10 @@ public struct StillSettings: KindSettings {
   public var path = OutputName()
   /// Whether stills are taken only when they are asked for.
   public var isOnDemand = false
+  /// Time for which frames are kept of which a request may choose one; zero for none.
+  public var preRoll = Duration.zero
+  /// `nil`: 256 MiB.
+  public var preRollMemory: ByteCount?
   /// Zero for a still of every frame.
   public var every = Duration.zero
   /// Zero for none.
@@ -32,6 +36,12 @@ public struct StillSettings: KindSettings {
         "path", \.path, places: StillName.places, use: .folder,
         "a folder, or names with {n}, {time}, {name} or {bracket}, such as shots/{time}-{n}.png"),
       Setting("on-demand", \.isOnDemand, "takes stills only when they are asked for"),
+      Setting(
+        "pre-roll", \.preRoll,
+        "on demand, frames are kept for so long, so that one of a past moment can be asked for"),
+      Setting(
+        "pre-roll-memory", \.preRollMemory,
+        "most memory of a pre-roll, which is shorter then; auto: 256M"),
       Setting("every", \.every, "one per so much time, the first frame at or after each; 0s: all"),
       Setting(
         "sharpest", \.sharpest,
@@ -73,7 +83,25 @@ extension StillSettings {
           .usage, "stills: those on demand are taken without \(name); leave one out",
           change: path(name)))
     }
+    if preRoll > .zero, !isOnDemand {
+      errors.append(
+        RunError(
+          .usage, "stills: a pre-roll is of stills on demand; say so, or leave it out",
+          [path("pre-roll"), path("on-demand")]))
+    }
+    if preRollMemory != nil, preRoll == .zero {
+      errors.append(
+        RunError(
+          .usage, "stills: there is no pre-roll that could take memory; give its time",
+          [path("pre-roll-memory"), path("pre-roll")]))
+    }
     return errors
+  }
+
+  /// `nil` for none.
+  public var usedPreRoll: PreRoll? {
+    guard isOnDemand, preRoll > .zero else { return nil }
+    return PreRoll(preRoll, bytes: preRollMemory?.bytes ?? PreRoll.usualBytes)
   }
 }
 
@@ -92,7 +120,7 @@ extension StillSink {
       isOnDemand: settings.isOnDemand, hasThumbnail: settings.thumbnail,
       mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black),
       isSingle: request.frameLimit == 1 && !settings.isOnDemand, when: when, after: settings.after,
-      count: settings.count)
+      count: settings.count, preRoll: settings.usedPreRoll)
     return request.naming(sink)
   }
 }

@@ -28,6 +28,8 @@ public final class StillSink: Recorder, RenamedSink {
   private let quality: Int
   private let overwrite: Bool
   public let isOnDemand: Bool
+  public let preRoll: PreRoll?
+  private var held = HeldStill()
   private var selector: StillSelector?
   /// `nil` if every frame is wanted.
   private let course: StillCourse?
@@ -59,13 +61,15 @@ public final class StillSink: Recorder, RenamedSink {
   /// stage `focus` in the chain. With `when` only frames count for which a condition on the stages' reports
   /// holds (see `TriggerSink`), with `after` only those so long after the first. The sink is complete when
   /// it has `count` stills; 0: never. `quality` is 1 to 100, of frames that are encoded. `mosaic` is for DNG.
-  /// `isSingle`: there will be one frame, so that a name without a place for its number will do.
+  /// `isSingle`: there will be one frame, so that a name without a place for its number will do. `preRoll`
+  /// is for stills on demand: requests may choose one of the frames that it keeps.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
     quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false, hasThumbnail: Bool = true,
     mosaic: MosaicLevels = MosaicLevels(), isSingle: Bool = false, when condition: String? = nil,
-    after: Duration = .zero, count: UInt64 = 0
+    after: Duration = .zero, count: UInt64 = 0, preRoll: PreRoll? = nil
   ) {
+    self.preRoll = preRoll?.forChoices
     contract(
       period == nil || interval == nil && !isOnDemand,
       "takes the sharpest frames, and every so many or on demand; ask for one of them")
@@ -114,7 +118,7 @@ public final class StillSink: Recorder, RenamedSink {
   }
 
   /// Whether a file of that name in the folder is a still, whole or partial.
-  public static func isStill(_ name: String) -> Bool { StillFolder.number(of: name) != nil }
+  public static func isStill(_ name: String) -> Bool { StillNumber(of: name) != nil }
 
   public func makeSelector() -> (any FrameSelector)? { selector }
 
@@ -225,12 +229,27 @@ extension StillSink {
   public func end(before next: Timestamp?) {
     guard let batch, let folder else { return }
     do throws(RunError) { try folder.endBatch() } catch { batch.failure = error }
-    batch.durableCount = folder.durableStills(since: batch.first)
+    batch.durableCount += folder.durableStills(since: batch.first)
     self.batch = nil
   }
 
   /// Always true: each photograph is a file of its own.
   public var fitsFile: Bool { true }
+
+  public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    let step = hasStep ? frame.view.report(BracketReport.self)?.step ?? 0 : 0
+    content?.hold(frame, step: step, in: &held, &completer)
+    let bytes = held.bytes
+    body(bytes.span)
+  }
+
+  /// Writes a still that a request has chosen. A second one of the same frame gets a name with `-2`.
+  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    var mark = StillMark(record, step: HeldStill.step(of: bytes))
+    mark.isChosen = true
+    try write(
+      bytes.extracting(0..<bytes.count - HeldStill.stepBytes), Span(), Span(), record, &mark)
+  }
 }
 
 /// The photographs of one recording.
