@@ -32,7 +32,7 @@ public final class FramePacker: Packer {
       width.isMultiple(of: 2) && height.isMultiple(of: 2)
     case .packed422: width.isMultiple(of: 2)
     case .planar(.gray, .eight, _), .rgb(.rgb), .rgb(.bgr): true
-    case .jpeg, .planar, .semiPlanar420Words, .packedGray, .rgb, .rgbWords, .bayer: false
+    case .encoded, .planar, .semiPlanar420Words, .packedGray, .rgb, .rgbWords, .bayer: false
     }
   }
 
@@ -226,14 +226,14 @@ extension PixelFormat {
     case .semiPlanar420, .semiPlanar420Words: .yuv420
     case .packedGray: .gray
     case .packed422: .yuv422
-    case .jpeg, .rgb, .rgbWords, .bayer: .yuv444
+    case .encoded, .rgb, .rgbWords, .bayer: .yuv444
     }
   }
 
   fileprivate var isRedFirst: Bool {
     switch layout {
     case .planar(_, _, .redFirst), .semiPlanar420(.redFirst): true
-    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .jpeg, .packed422, .rgb,
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .encoded, .packed422, .rgb,
       .rgbWords, .bayer:
       false
     }

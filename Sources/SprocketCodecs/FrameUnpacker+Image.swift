@@ -47,7 +47,7 @@ extension FrameUnpacker {
       unsafe PixelConversion.planes444Words(
         from[0].source, words, y: target(0), u: target(1), v: target(2),
         width: width, height: height)
-    case .jpeg, .bayer: return
+    case .encoded, .bayer: return
     }
   }
 }

@@ -56,7 +56,7 @@ public final class FrameUnpacker: Unpacker {
     let hasLumaPlane =
       switch pixels.layout {
       case .planar, .semiPlanar420: true
-      case .jpeg, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+      case .encoded, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
         .bayer:
         false
       }

@@ -33,7 +33,7 @@ struct LumaSource {
       case .planar(_, .ten, _): .words(.ten)
       case .planar(_, .twelve, _): .words(.twelve)
       case .planar(_, .sixteen, _): .words(.sixteen)
-      case .planar(_, .eight, _), .semiPlanar420, .jpeg, .bayer: .bytes
+      case .planar(_, .eight, _), .semiPlanar420, .encoded, .bayer: .bytes
       }
     isLimited = range == .limited && !format.isRGB
   }

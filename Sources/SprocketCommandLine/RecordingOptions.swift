@@ -12,8 +12,9 @@ struct RecordingOptions: ParsableArguments {
   var container: String?
 
   @Option(
-    "How --movie holds pictures: mjpeg (the default), h264, hevc, av1, vp9, or an encoder of libavcodec, and "
-      + "its settings, such as h264:crf=20,preset=medium; `\(programName) stages movie` lists them.",
+    "How --movie holds pictures: auto (the camera's own where it can be, else mjpeg; the default), mjpeg, "
+      + "h264, hevc, av1, vp9, or an encoder of libavcodec, and its settings, such as "
+      + "h264:crf=20,preset=medium; `\(programName) stages movie` lists them.",
     takes: "name[:key=value,...]")
   var codec: String?
 

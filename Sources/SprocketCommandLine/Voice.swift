@@ -38,7 +38,8 @@ struct Voice {
     guard plan.source.frameCount != 0 || plan.audio.isEmpty else { return }
     log.info(
       """
-      \(plan.source.name): \(format.pixelFormat.settingText) \(format.width)x\(format.height)\
+      \(plan.source.name): \(format.packets.map { "\($0.format.settingText), decoded to " } ?? "")\
+      \(format.pixelFormat.settingText) \(format.width)x\(format.height)\
       \(format.rate.frames > 0 ? ", \(rateText(format.rate.framesPerSecond)) frames/s" : "")\
       \(plan.source.isLive ? ", live" : "")
       """)

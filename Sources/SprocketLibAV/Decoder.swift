@@ -12,13 +12,24 @@ struct Decoder: ~Copyable {
   enum Output: Equatable { case frame, needsInput, corrupt, end, outOfMemory }
 
   /// Opens the stream's decoder with `threadCount` threads, 0 for as many as there are processors.
-  ///
-  /// The corresponding C function is `avcodec_open2`.
   init(
     _ stream: UnsafeMutablePointer<AVStream>, threadCount: Int, path: String
   ) throws(MediaError) {
-    guard let codec = unsafe libav.avcodec_find_decoder(stream.pointee.codecpar.pointee.codec_id)
-    else {
+    unsafe try self.init(
+      stream.pointee.codecpar.pointee.codec_id, stream, threadCount: threadCount, path: path)
+  }
+
+  /// Opens a decoder of packets. If `isPrompt`, a picture comes out with its packet.
+  init(_ codec: AVCodecID, isPrompt: Bool, path: String) throws(MediaError) {
+    unsafe try self.init(codec, nil, threadCount: 0, isPrompt: isPrompt, path: path)
+  }
+
+  /// The corresponding C function is `avcodec_open2`.
+  private init(
+    _ id: AVCodecID, _ stream: UnsafeMutablePointer<AVStream>?, threadCount: Int,
+    isPrompt: Bool = false, path: String
+  ) throws(MediaError) {
+    guard let codec = unsafe libav.avcodec_find_decoder(id) else {
       throw MediaError(
         code: .unsupportedCodec, operation: "avcodec_find_decoder", status: 0, path: path)
     }
@@ -30,13 +41,18 @@ struct Decoder: ~Copyable {
         code: .outOfMemory, operation: "avcodec_alloc_context3", status: 0, path: path)
     }
     let opened = unsafe context.pointer
-    let isLogged = unsafe Self.logged.contains(stream.pointee.codecpar.pointee.codec_id)
-    var status = unsafe libav.avcodec_parameters_to_context(opened, stream.pointee.codecpar)
+    let isLogged = Self.logged.contains(id)
+    var status: Int32 = 0
+    if let stream = unsafe stream {
+      status = unsafe libav.avcodec_parameters_to_context(opened, stream.pointee.codecpar)
+      unsafe opened.pointee.pkt_timebase = unsafe stream.pointee.time_base
+    }
     if status >= 0 {
       unsafe opened.pointee.thread_count = isLogged ? 1 : Int32(threadCount)
-      unsafe opened.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+      unsafe opened.pointee.thread_type =
+        isPrompt ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE
+      if isPrompt { unsafe opened.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY }
       unsafe opened.pointee.max_pixels = MediaLimits.pixels
-      unsafe opened.pointee.pkt_timebase = unsafe stream.pointee.time_base
       status = unsafe libav.avcodec_open2(opened, codec, nil)
     }
     guard status >= 0 else {
@@ -96,6 +112,9 @@ struct Decoder: ~Copyable {
     }
     return status >= 0 || status == SPROCKET_AVERROR_EOF
   }
+
+  /// Whether pictures come out in another order than their packets, so far.
+  var reorders: Bool { unsafe context.pointer.pointee.has_b_frames > 0 }
 
   /// Bits that count in a number of sound, as far as the codec says; 0 if it does not.
   var soundBits: Int { unsafe Int(context.pointer.pointee.bits_per_raw_sample) }

@@ -58,7 +58,7 @@ private func bytesOfLength(_ parameters: AVCodecParameters) -> Int {
 
 /// Returns where the next unit of H.264 or H.265 begins: behind its length, or behind a start code
 /// (`lengthBytes` 0).
-private func nextUnit(in bytes: Span<UInt8>, from at: inout Int, lengthBytes: Int) -> Int? {
+func nextUnit(in bytes: Span<UInt8>, from at: inout Int, lengthBytes: Int) -> Int? {
   guard lengthBytes > 0 else {
     while at + 3 < bytes.count {
       at += 1
@@ -78,7 +78,7 @@ private func nextUnit(in bytes: Span<UInt8>, from at: inout Int, lengthBytes: In
 }
 
 /// The second Exp-Golomb number of a slice's header.
-private func sliceType(in bytes: Span<UInt8>, at start: Int) -> Int? {
+func sliceType(in bytes: Span<UInt8>, at start: Int) -> Int? {
   var bit = start * 8
   func next() -> Int? {
     guard bit < bytes.count * 8 else { return nil }

@@ -223,29 +223,8 @@ public struct MediaReader: ~Copyable {
       || source.pointee.reordered_opaque & 1 != 0
     unsafe shell.pointer.pointee.place = unsafe Int(source.pointee.reordered_opaque >> 1)
     if !hasTransparency { hasTransparency = unsafe isTransparent(source) }
-    let original = unsafe AVPixelFormat(source.pointee.format)
-    var color = unsafe MediaColor(
-      range: source.pointee.color_range, matrix: source.pointee.colorspace,
-      transfer: source.pointee.color_trc, primaries: source.pointee.color_primaries,
-      chromaSite: source.pointee.chroma_location, format: original)
-    if let format = PixelFormat(original), unsafe Converter.isUpright(source) {
-      if unsafe shell.pointer.pointee.ownsMemory {
-        unsafe libav.av_frame_unref(shell.frame)
-        unsafe shell.pointer.pointee.ownsMemory = false
-      }
-      unsafe libav.av_frame_move_ref(shell.frame, source)
-      return .frame(DecodedFrame(shell, DecodedContent(format: format, color: color)))
-    }
-    unsafe shell.pointer.pointee.ownsMemory = true
-    let isConverted = unsafe converter.convert(source, into: shell.frame)
-    unsafe libav.av_frame_unref(source)
-    guard isConverted,
-      let format = unsafe PixelFormat(AVPixelFormat(shell.frame.pointee.format))
-    else { return .corrupt }
-    if format.isRGB {
-      (color.range, color.matrix) = (.full, .bt601)
-    }
-    return .frame(DecodedFrame(shell, DecodedContent(format: format, color: color)))
+    guard let frame = unsafe converter.take(source, into: shell) else { return .corrupt }
+    return .frame(frame)
   }
 
   private func lend() throws(MediaError) -> LentShell {

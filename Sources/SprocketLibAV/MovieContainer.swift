@@ -63,6 +63,13 @@ extension MovieContainer {
     holds(unsafe encoder.context.pointer.pointee.codec_id)
   }
 
+  /// `format` is `.h264` or `.hevc`.
+  ///
+  /// The corresponding C function is `avformat_query_codec`.
+  public func holds(packets format: PixelFormat) -> Bool {
+    holds(format == .hevc ? AV_CODEC_ID_HEVC : AV_CODEC_ID_H264)
+  }
+
   /// True without the library, or the encoder: whoever needs them is told.
   ///
   /// The corresponding C function is `avformat_query_codec`.
@@ -101,6 +108,9 @@ public struct MovieDescription: Sendable {
   /// Gray rather than YUV.
   public var isGray: Bool
   public var display: MediaDisplay
+  /// `.h264` or `.hevc`, with the parameter sets that have start codes, for pictures of a camera's encoder;
+  /// `nil` for JPEG images, and where an encoder says what it makes.
+  public var packets: (format: PixelFormat, parameterSets: [UInt8])?
   /// For the container and for encoders that write it into pictures.
   public var hdr: HDRMetadata?
 
@@ -125,7 +135,7 @@ public struct MovieDescription: Sendable {
   func fill(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = unsafe stream.pointee.codecpar!
     unsafe parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
-    unsafe parameters.pointee.codec_id = AV_CODEC_ID_MJPEG
+    unsafe parameters.pointee.codec_id = codec
     unsafe parameters.pointee.width = Int32(width)
     unsafe parameters.pointee.height = Int32(height)
     unsafe parameters.pointee.color_range = libraryRange
@@ -137,6 +147,30 @@ public struct MovieDescription: Sendable {
       unsafe stream.pointee.avg_frame_rate = value
     }
   }
+
+  private var codec: AVCodecID {
+    packets.map { $0.format == .hevc ? AV_CODEC_ID_HEVC : AV_CODEC_ID_H264 } ?? AV_CODEC_ID_MJPEG
+  }
+
+  /// Tells the stream the parameter sets. False where there is no memory for them.
+  func fillPackets(_ stream: UnsafeMutablePointer<AVStream>, _ container: MovieContainer) -> Bool {
+    guard let sets = packets?.parameterSets else { return true }
+    let parameters = unsafe stream.pointee.codecpar!
+    // The library reads beyond the end.
+    let room = sets.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)
+    guard let memory = unsafe libav.av_malloc(room) else { return false }
+    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: room)
+    unsafe sets.withUnsafeBytes {
+      unsafe memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+    }
+    unsafe parameters.pointee.extradata = unsafe memory.assumingMemoryBound(to: UInt8.self)
+    unsafe parameters.pointee.extradata_size = Int32(sets.count)
+    if container.isQuickTime, unsafe parameters.pointee.codec_id == AV_CODEC_ID_HEVC {
+      unsafe parameters.pointee.codec_tag = MovieContainer.hevcTag
+    }
+    return true
+  }
+
   var libraryRange: AVColorRange {
     switch range {
     case .unspecified: AVCOL_RANGE_UNSPECIFIED

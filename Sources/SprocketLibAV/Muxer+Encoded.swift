@@ -89,7 +89,7 @@ extension Muxer {
 
   /// Of a fragment that was written: the sizes of its pictures, which the library may have changed.
   mutating func noteSizes() throws(MuxerError) {
-    guard encoder != nil, container.isQuickTime, picture?.pendingCount ?? 0 > 0 else { return }
+    guard rewritesPictures, container.isQuickTime, picture?.pendingCount ?? 0 > 0 else { return }
     let header = bridge.kept
     let sizes = FragmentHeader.sizes(header.span) ?? []
     guard picture?.setPendingSizes(sizes) == true else {

@@ -1,7 +1,7 @@
 internal import CSprocketLibAV
 
-/// Writes a movie of pictures and sound, or of one of them: MOV, MP4 or MKV. Pictures are JPEG images, or
-/// what a ``VideoEncoder`` makes; sound is PCM, or what a ``SoundEncoder`` makes.
+/// Writes a movie of pictures, sound or both. Pictures are JPEG images, a camera's packets, or what a
+/// ``VideoEncoder`` makes; sound is PCM, or what a ``SoundEncoder`` makes.
 ///
 /// While it grows, the file is fragments (MKV: clusters) of at most a second, so that what is cut off
 /// can be read up to its last whole fragment. ``finish(nominalTicks:)`` makes it a plain file with an
@@ -26,7 +26,7 @@ internal import CSprocketLibAV
 /// as that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most,
 /// which the next has.
 ///
-/// A track of more than 2^32 samples, a day at 48 kHz, has no place in an index: such a MOV stays fragments.
+/// A track of more than 2^32 samples, a day at 48 kHz, has no index: such a MOV stays fragments.
 ///
 /// Cost: this module allocates nothing per frame or block but the index, see ``SampleTable``; libavformat
 /// allocates for each of them, and holds a fragment until it is written.
@@ -41,6 +41,8 @@ public struct Muxer: ~Copyable {
   var sounds: [SoundBlocks]
   var text: TextTrack?
   var encoder: VideoEncoder?
+  /// The library writes other bytes of pictures than it is given.
+  let rewritesPictures: Bool
   /// The tick at which the encoder began.
   var firstTick: Int64 = 0
   /// What the library is handed, by stream.
@@ -103,22 +105,23 @@ public struct Muxer: ~Copyable {
     sounds = sound.map { SoundBlocks($0) }
     text = hasText ? TextTrack(container) : nil
     self.encoder = encoder
+    rewritesPictures = encoder != nil || picture?.packets != nil
     clocks = (0..<sound.count + 2).map { _ in LibraryClock() }
     durableEnd = bridge.end
   }
 
-  /// Tick at which the picture that was written last is decoded; `nil` before the first.
+  /// Tick at which the last picture is decoded; `nil` before the first.
   public var pictureTick: Int64? { picture?.lastTick }
 
   /// Of the samples written to a track, how many of the first are in fragments that the output took whole.
   public func durableSamples(ofTrack track: Int) -> UInt64 { sounds[track].durable }
 
-  /// Adds an image; its tick is above that of the one before. `gap` is how many ticks it lasts, as far
-  /// as is known by now.
+  /// Adds a JPEG image, or a camera's packet; its tick is above that of the one before. `gap` is how many
+  /// ticks it lasts, as far as is known.
   ///
   /// The corresponding C function is `av_write_frame`.
   public mutating func write(
-    _ image: Span<UInt8>, tick: Int64, gap: Int64
+    _ image: Span<UInt8>, tick: Int64, gap: Int64, isKey: Bool = true
   ) throws(MuxerError) {
     if let start = fragmentStart,
       tick - start >= fragmentTicks || picture?.pendingCount ?? 0 >= Self.fragmentPictures
@@ -127,9 +130,9 @@ public struct Muxer: ~Copyable {
     }
     try makeRoom()
     if fragmentStart == nil { fragmentStart = tick }
-    precondition(picture != nil && encoder == nil, "this file has no JPEG images")
-    picture?.append(byteCount: image.count, tick: tick)
-    try write(image, stream: 0, tick: tick, duration: gap)
+    precondition(picture != nil && encoder == nil, "this file's pictures come from an encoder")
+    picture?.append(byteCount: image.count, tick: tick, shown: tick, isKey: isKey)
+    try write(image, stream: 0, tick: tick, duration: gap, isKey: isKey)
     kept = nil
   }
 
@@ -162,7 +165,6 @@ public struct Muxer: ~Copyable {
     }
   }
 
-  /// Ends the fragment if the block has no room in it.
   private mutating func writeBlock(_ block: Span<UInt8>, _ track: Int) throws(MuxerError) {
     let (format, pending) = (sounds[track].format, sounds[track].table.pendingCount)
     if Int(pending) + block.count / format.sampleBytes > fragmentSamples(format) {
@@ -188,7 +190,7 @@ public struct Muxer: ~Copyable {
   }
 
   mutating func write(
-    _ bytes: Span<UInt8>, stream: Int, tick: Int64, duration: Int64
+    _ bytes: Span<UInt8>, stream: Int, tick: Int64, duration: Int64, isKey: Bool = true
   ) throws(MuxerError) {
     pendingBytes += bytes.count
     byteCount += UInt64(bytes.count)
@@ -202,7 +204,7 @@ public struct Muxer: ~Copyable {
       unsafe packet.pointee.pts = tick
       unsafe packet.pointee.dts = tick
       unsafe packet.pointee.duration = duration
-      unsafe packet.pointee.flags = AV_PKT_FLAG_KEY
+      unsafe packet.pointee.flags = isKey ? AV_PKT_FLAG_KEY : 0
       return unsafe libav.av_write_frame(handle.context, packet)
     }
     unsafe packet.pointee.data = nil
@@ -217,7 +219,7 @@ public struct Muxer: ~Copyable {
     guard pendingBytes > 0 else { return }
     pendingBytes = 0
     fragmentStart = nil
-    if encoder != nil, container.isQuickTime { bridge.keepNext() }
+    if rewritesPictures, container.isQuickTime { bridge.keepNext() }
     noteFragmentTimes()
     let status = unsafe libav.av_write_frame(handle.context, nil)
     try handOn(min(status, 0), "av_write_frame")

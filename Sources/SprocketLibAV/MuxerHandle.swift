@@ -45,7 +45,8 @@ struct MuxerHandle: ~Copyable {
       let stream = unsafe try addStream()
       unsafe picture.fill(stream)
       if let encoder { unsafe try encoder.fill(stream, container) }
-      guard unsafe picture.display.fill(stream, writesMatrix: container.keepsOrientation),
+      guard unsafe picture.fillPackets(stream, container),
+        unsafe picture.display.fill(stream, writesMatrix: container.keepsOrientation),
         unsafe picture.hdr?.fill(stream) ?? true
       else {
         throw .refused(operation: "av_stream_new_side_data", status: 0)

@@ -49,7 +49,8 @@ extension PixelFormat {
     case .bayerBGGR16: [AV_PIX_FMT_BAYER_BGGR16LE]
     case .p010: [AV_PIX_FMT_P010LE]
     // The library has no such format; P012 from FFmpeg 6 on.
-    case .mjpeg, .p012, .y10p, .y12p, .yv12, .bayerRGGB10, .bayerGRBG10, .bayerGBRG10, .bayerBGGR10,
+    case .mjpeg, .h264, .hevc, .p012, .y10p, .y12p, .yv12, .bayerRGGB10, .bayerGRBG10, .bayerGBRG10,
+      .bayerBGGR10,
       .bayerRGGB12,
       .bayerGRBG12, .bayerGBRG12, .bayerBGGR12, .bayerRGGB10P, .bayerGRBG10P, .bayerGBRG10P,
       .bayerBGGR10P, .bayerRGGB12P, .bayerGRBG12P, .bayerGBRG12P, .bayerBGGR12P:

@@ -16,18 +16,21 @@ extension PixelFormat {
 
   public var isEncoded: Bool {
     switch layout {
-    case .jpeg: true
+    case .encoded: true
     case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
       .bayer:
       false
     }
   }
 
+  /// True for H.264 and HEVC, whose frames refer to each other.
+  public var isPackets: Bool { self == .h264 || self == .hevc }
+
   /// True for a sensor mosaic, of which the engine makes neither luma nor image.
   public var isBayer: Bool {
     switch layout {
     case .bayer: true
-    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb,
+    case .encoded, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb,
       .rgbWords:
       false
     }
@@ -40,7 +43,7 @@ extension PixelFormat {
   public var subsampling: ChromaSubsampling? {
     switch layout {
     case .planar(let subsampling, _, _): subsampling
-    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+    case .encoded, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
       .bayer:
       nil
     }
@@ -53,7 +56,7 @@ extension PixelFormat {
   public var rgbOrder: RGBOrder? {
     switch layout {
     case .rgb(let order): order
-    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgbWords,
+    case .encoded, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgbWords,
       .bayer:
       nil
     }
@@ -77,7 +80,7 @@ extension PixelFormat {
     case .semiPlanar420Words(let depth): depth.rawValue
     case .bayer(_, let samples), .packedGray(let samples): samples.depth.rawValue
     case .rgbWords: 16
-    case .jpeg, .semiPlanar420, .packed422, .rgb: 8
+    case .encoded, .semiPlanar420, .packed422, .rgb: 8
     }
   }
 
@@ -87,7 +90,7 @@ extension PixelFormat {
     case .planar(_, let depth, _): depth != .eight
     case .bayer(_, let samples): samples.areWords
     case .semiPlanar420Words, .rgbWords: true
-    case .jpeg, .semiPlanar420, .packedGray, .packed422, .rgb: false
+    case .encoded, .semiPlanar420, .packedGray, .packed422, .rgb: false
     }
   }
 
@@ -101,7 +104,7 @@ extension PixelFormat {
   /// bits. `nil` for Bayer mosaics, and for JPEG, where each image's header has the subsampling.
   public var imageFormat: PixelFormat? {
     switch layout {
-    case .jpeg, .bayer: nil
+    case .encoded, .bayer: nil
     case .planar(_, _, .blueFirst): self
     case .planar(let subsampling, _, .redFirst): PixelFormat(subsampling)
     case .semiPlanar420: .i420
@@ -117,14 +120,14 @@ extension PixelFormat {
     switch layout {
     case .planar(let subsampling, _, _): subsampling.planeCount
     case .semiPlanar420, .semiPlanar420Words: 2
-    case .jpeg, .packedGray, .packed422, .rgb, .rgbWords, .bayer: 1
+    case .encoded, .packedGray, .packed422, .rgb, .rgbWords, .bayer: 1
     }
   }
 
   /// Size of an existing plane: bytes per row without padding, and rows; zero for an encoded frame.
   package func planeSize(_ index: Int, width: Int, height: Int) -> (bytesPerRow: Int, rows: Int) {
     switch layout {
-    case .jpeg: return (0, 0)
+    case .encoded: return (0, 0)
     case .planar(let subsampling, let depth, _):
       let bytes = depth == .eight ? 1 : 2
       if index == 0 { return (bytes * width, height) }

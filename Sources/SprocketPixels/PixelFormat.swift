@@ -5,6 +5,9 @@
 public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyable {
   /// One JPEG image per frame.
   case mjpeg
+  /// One packet per frame, with start codes (Annex B). A camera is asked for it, and gives pictures with
+  /// their packets: `FrameFormat.packets`.
+  case h264, hevc
   /// Packed 4:2:2, 8 bits, in memory order Y U Y V and U Y V Y.
   case yuyv, uyvy
   /// 4:2:0, 8 bits, with one plane of interleaved chroma: U V and V U.
@@ -44,6 +47,8 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   public var fourcc: String {
     switch self {
     case .mjpeg: "MJPG"
+    case .h264: "H264"
+    case .hevc: "HEVC"
     case .yuyv: "YUYV"
     case .uyvy: "UYVY"
     case .nv12: "NV12"
@@ -103,7 +108,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     let aliases: [String: PixelFormat] = [
       "MJPEG": .mjpeg, "JPEG": .mjpeg, "I420": .i420, "Y10": .y10, "Y12": .y12, "Y16": .y16,
       "RGB24": .rgb24, "BGR24": .bgr24, "GRAY": .grey, "YUY2": .yuyv, "I422": .yuv422p,
-      "I444": .yuv444p,
+      "I444": .yuv444p, "AVC1": .h264, "H265": .hevc,
     ]
     let same = Self.allCases.filter { $0.fourcc.uppercased() == upper }
     let found =
@@ -124,7 +129,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   /// formats.
   public var layout: PixelLayout {
     switch self {
-    case .mjpeg: .jpeg
+    case .mjpeg, .h264, .hevc: .encoded
     case .yuyv, .uyvy: .packed422(self == .yuyv ? .yuyv : .uyvy)
     case .nv12, .nv21: .semiPlanar420(self == .nv12 ? .blueFirst : .redFirst)
     case .i420: .planar(.yuv420, .eight, .blueFirst)

@@ -3,8 +3,8 @@
 /// Code that works on pixels switches over this type without `default`. So a new format is described only in
 /// `PixelFormat.layout`, and a new layout does not compile until all such code handles it.
 public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
-  /// One JPEG image per frame.
-  case jpeg
+  /// One plane of bytes: a JPEG image, or a packet of H.264 or HEVC.
+  case encoded
   /// One plane of luma, and two of chroma unless the subsampling is `gray`. Samples of more than 8 bits are
   /// 16-bit little-endian words.
   case planar(ChromaSubsampling, SampleDepth, ChromaOrder)

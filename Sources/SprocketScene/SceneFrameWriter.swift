@@ -54,7 +54,7 @@ package struct SceneFrameWriter {
   static func planeBytes(_ format: FrameFormat) -> Int {
     switch format.pixelFormat.layout {
     case .planar: 0
-    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+    case .encoded, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
       .bayer:
       layout(format).byteCount(width: format.width, height: format.height)
     }
@@ -67,7 +67,7 @@ package struct SceneFrameWriter {
       var layout = SceneLayout(width: width, height: height, chroma: chroma, depth: depth)
       if order == .redFirst { swap(&layout.u, &layout.v) }
       return layout
-    case .jpeg:
+    case .encoded:
       let chroma = format.image?.subsampling ?? .yuv420
       return SceneLayout(width: width, height: height, chroma: chroma)
     // Those with words or packed luma are none of `rawFormats`.
@@ -155,7 +155,7 @@ package struct SceneFrameWriter {
         PixelConversion.pack444(
           y: y, u: u, v: v, to: target(stride: order.bytesPerPixel * width), order, width: width,
           height: height)
-      case .planar, .semiPlanar420Words, .packedGray, .rgbWords, .jpeg, .bayer: break
+      case .planar, .semiPlanar420Words, .packedGray, .rgbWords, .encoded, .bayer: break
       }
     }
   }

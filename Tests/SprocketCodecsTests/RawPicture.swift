@@ -50,7 +50,7 @@ struct RawPicture {
     case .rgb:
       let (r, g, b) = red(x, y)
       return (77 * r + 150 * g + 29 * b + 128) / 256
-    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .rgbWords, .bayer, .jpeg:
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .rgbWords, .bayer, .encoded:
       guard format.bitsPerSample > 8 else { return Int(planes[0][y][x]) }
       let one = 1 << (format.bitsPerSample - 8)
       let (scale, most) = range == .limited ? (256, 256 * one) : (255, 256 * one - 1)
@@ -69,7 +69,7 @@ struct RawPicture {
       let group = x / 2 * 3
       return Int(row[group + x % 2]) * 16 + (Int(row[group + 2]) >> (4 * (x % 2))) % 16
     case .rgbWords: return rounded(colors(x, y).luma)
-    case .planar, .semiPlanar420, .packed422, .rgb, .bayer, .jpeg: return Self.word(row, x)
+    case .planar, .semiPlanar420, .packed422, .rgb, .bayer, .encoded: return Self.word(row, x)
     }
   }
 
@@ -146,7 +146,7 @@ struct RawPicture {
         plane { $0.luma }, plane { 32768 + ($0.b - $0.luma) / 1.772 },
         plane { 32768 + ($0.r - $0.luma) / 1.402 },
       ]
-    case .planar(_, _, .blueFirst), .bayer, .jpeg: return planes
+    case .planar(_, _, .blueFirst), .bayer, .encoded: return planes
     }
   }
 }

@@ -41,6 +41,9 @@ final class ScriptedSource: Source, @unchecked Sendable {
   var isEmpty = false
   /// Nanoseconds from frame to frame, for times that do not depend on the machine.
   var tick: Int64?
+  /// Of each frame by its number in the source: whether it needs no other.
+  var isKey: (UInt64) -> Bool = { _ in true }
+  let keyFrames = KeyFrameRequest()
   /// What happened up to a frame.
   var happens: (ArrivedFrame, inout EventQueue) -> Void = { _, _ in }
 
@@ -62,12 +65,14 @@ final class ScriptedSource: Source, @unchecked Sendable {
   }
 
   private var description: SourceDescription {
-    SourceDescription(
+    var description = SourceDescription(
       name: "script",
       format: FrameFormat(
         pixelFormat: pixels, width: width, height: Self.height, color: .jpeg,
         rate: FrameRate(frames: rate)),
       isLive: isLive, clock: .monotonic, capacity: lends ? 0 : width * Self.height)
+    description.keyFrames = keyFrames
+    return description
   }
 
   func open() throws(RunError) -> SourceDescription { description }
@@ -81,12 +86,13 @@ final class ScriptedSource: Source, @unchecked Sendable {
     defer { index += 1 }
     switch steps[index] {
     case .frame(let sequence, let corrupt, let startup):
-      let frame = ArrivedFrame(
+      var frame = ArrivedFrame(
         sequence: repeats ? served.load(ordering: .relaxed) : sequence,
         captured: Timestamp(
           nanoseconds: tick.map { Int64(sequence) * $0 } ?? monotonicNow(), clock: .monotonic),
         isCorrupt: corrupt,
         isStartup: startup)
+      frame.isKey = isKey(sequence)
       served.wrappingAdd(1, ordering: .relaxed)
       announced = frame
       return .frame(frame)
@@ -209,6 +215,7 @@ final class RecordingSink: Sink, @unchecked Sendable {
   var failure = RunError(.failed, "the disk is full; free some space")
   var failsToFinish = false
   var takesLatest = false
+  var needsEarlierFrames = false
   var selectsEvery: UInt64?
   var refusesWidth: Int?
   var durableCount = UInt64.max
@@ -227,6 +234,7 @@ final class RecordingSink: Sink, @unchecked Sendable {
     if setup.format.width == refusesWidth { throw RunError(.failed, "another width; stop there") }
     try setup.reads(.luma(.full))
     setup.takesLatest = takesLatest
+    setup.needsEarlierFrames = needsEarlierFrames
     if packs { setup.packs(capacity: 64) }
   }
 

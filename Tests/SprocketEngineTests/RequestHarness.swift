@@ -45,6 +45,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   let isOnDemand = true
   var limits = RecordingLimits()
   var preRoll: PreRoll?
+  var needsEarlierFrames = false
   let files = Locked<[MemoryFile]>([])
   let packs = Atomic<Int>(0)
   private let reads: FrameParts
@@ -85,6 +86,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     if setup.format.width == refusesWidth { throw RunError(.failed, "another width; stop there") }
     try setup.reads(reads)
     if usesPacker { setup.packs(capacity: 64) }
+    setup.needsEarlierFrames = needsEarlierFrames
     width = setup.format.width
   }
 
@@ -251,10 +253,11 @@ func run(
   _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
   sinks: [any Sink], isLive: Bool = false, tick: Int64? = nil, workers: Int = 2,
   drain: Duration = longestWait, within limit: Duration = longestWait * 2,
-  after: () -> Void = {}
+  keyEvery period: UInt64 = 1, after: () -> Void = {}
 ) throws -> (summary: RunSummary, records: [RecordingRecord]) {
   let source = ScriptedSource(steps, isLive: isLive)
   source.tick = tick
+  source.isKey = { $0 % period == 0 }
   var records: [RecordingRecord] = []
   defer { asker.engine = nil }
   let summary = try run(

@@ -73,7 +73,8 @@ import Testing
     expectNil(PixelFormat(V4L2FourCC("YUV4")))
     expectEqual(PixelFormat(V4L2FourCC("XR24")), .bgr32)
     expectEqual(PixelFormat(V4L2FourCC("JPEG")), .mjpeg)
-    expectNil(PixelFormat(V4L2FourCC("H264")))
+    expectEqual(PixelFormat(V4L2FourCC("H264")), .h264)
+    expectNil(PixelFormat(V4L2FourCC("VP80")))
   }
 
   /// The kernel's "Image Formats": planes follow each other, chroma has a fraction of luma's stride.

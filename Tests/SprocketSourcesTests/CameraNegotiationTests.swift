@@ -26,7 +26,7 @@ import Testing
       "MJPG", sizes(640, 480, 30, 15), sizes(1280, 720, 30), sizes(1920, 1080, 30),
       sizes(2560, 1440, 15)),
     format("YUYV", sizes(640, 480, 30, 15), sizes(1280, 720, 10), sizes(1920, 1080, 5)),
-    format("H264", sizes(1920, 1080, 30)),
+    format("H264", sizes(1920, 1080, 30)), format("VP80", sizes(640, 480, 30)),
   ]
 
   private func choose(
@@ -91,11 +91,21 @@ import Testing
       "cam does not offer 800x600 in YUYV; it offers 640x480, 1280x720, 1920x1080")
   }
 
+  /// However large and fast they are.
+  @Test func packetsAreTakenWhereTheyAreAskedForOrAlone() throws {
+    let packets = Self.format("H264", Self.sizes(1920, 1080, 30))
+    let pictures = Self.format("YUYV", Self.sizes(160, 120, 5))
+    try expectEqual(choose([packets, pictures]), mode("YUYV", 160, 120, 5))
+    try expectEqual(
+      choose([packets, pictures], FormatRequest(format: .h264)), mode("H264", 1920, 1080, 30))
+    try expectEqual(choose([packets]), mode("H264", 1920, 1080, 30))
+  }
+
   @Test func otherFormatsAndRatesAreRefusedToo() {
     let format = #expect(throws: RunError.self) {
       try choose(Self.webcam, FormatRequest(format: .nv12))
     }
-    expectEqual(format?.description, "cam does not offer NV12; it offers MJPG, YUYV")
+    expectEqual(format?.description, "cam does not offer NV12; it offers MJPG, YUYV, H264")
     let rate = #expect(throws: RunError.self) {
       try choose(
         Self.webcam, FormatRequest(size: FrameSize(1280, 720), rate: FrameRate(frames: 60)))
@@ -143,7 +153,7 @@ import Testing
     let none = #expect(throws: RunError.self) { try choose([]) }
     expectEqual(none?.description.contains("nobody feeds"), true)
     let unknown = #expect(throws: RunError.self) {
-      try choose([Self.format("H264", Self.sizes(640, 480, 30))])
+      try choose([Self.format("VP80", Self.sizes(640, 480, 30))])
     }
     expectEqual(unknown?.description.contains("conversion=on"), true)
   }

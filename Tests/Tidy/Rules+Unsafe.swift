@@ -120,6 +120,7 @@ extension Rules {
         "MediaDisplay", "MediaError", "MediaInfo",
         "KeyPicture", "MediaReader", "MediaReader+Numbers", "PictureIndex", "WholeFile",
         "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "OpenedMedia",
+        "PacketDecoder",
         "Owned",
         "PixelFormat+Library",
         "SoundBlocks", "SoundEncoder", "SoundFrame", "SoundReader", "SoundTrack+Library",
@@ -146,7 +147,7 @@ extension Rules {
       "copies bytes into an array; wraps openat and readdir"),
     Permission(
       "Sources/SprocketSources/Camera",
-      ["CameraSource+Memory", "CameraSource+Open", "CameraSource", "DelayFile"],
+      ["CameraPackets", "CameraSource+Memory", "CameraSource+Open", "DelayFile"],
       "lends the driver's memory; reads a file"),
     Permission(
       "Sources/SprocketSources/File",

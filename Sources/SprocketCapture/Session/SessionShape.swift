@@ -67,7 +67,10 @@ struct SessionShape: Sendable {
         )
       }
     } else {
-      choice = try PresetSolver(device: camera.localizedName, formats: formats).solve(preset)
+      // H.264 and HEVC are taken only where nothing else is, as `CameraNegotiation` has it.
+      let pictures = formats.filter { $0.pixelFormat?.isPackets != true }
+      let usual = pictures.isEmpty ? formats : pictures
+      choice = try PresetSolver(device: camera.localizedName, formats: usual).solve(preset)
       choice.isRateWish = rate == nil
       if !isAny { choice.pixelFormat = formats.first { $0.offers(choice.size) }?.pixelFormat }
     }

@@ -30,7 +30,7 @@ struct SourcePixels: Sendable {
       (order, areWords) = (.gray, false)
     case .planar(.gray, .sixteen, _) where isClear && source.color.range == .full:
       (order, areWords) = (.gray, true)
-    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .bayer:
+    case .encoded, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .bayer:
       return nil
     }
     guard isClear || areWords == (element == .u16) else { return nil }

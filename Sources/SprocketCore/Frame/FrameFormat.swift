@@ -16,6 +16,8 @@ public struct FrameFormat: Sendable, Hashable {
   /// odd height the upper field has the line more). The first is the field that
   /// `presentation.fieldOrder` names. The unpacked picture has both.
   public var hasFieldImages = false
+  /// Of a camera that gives H.264 or HEVC: its encoder. `pixelFormat` is that of the decoded pictures.
+  public var packets: PacketStream?
   /// Model of the lens, set by the stage that removed its distortion; `nil` if no stage has.
   public var lens: Lens?
 
@@ -146,6 +148,8 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   public static func reducedImage(_ scale: LumaScale) -> FrameParts {
     scale == .full ? .image : FrameParts(rawValue: 32 << UInt16(scale.rawValue))
   }
+  /// The camera's own packet of H.264 or HEVC, for a source whose format has `packets`.
+  public static let packet = FrameParts(rawValue: 512)
   public static let anyReducedImage: FrameParts = [
     .reducedImage(.half), .reducedImage(.quarter), .reducedImage(.eighth),
   ]

@@ -9,6 +9,8 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   /// Nothing before this frame can be compared with it: the first of an epoch.
   public var isDiscontinuity = false
   public var capturePoint = CapturePoint.unknown
+  /// False for a frame whose packet (`FrameView.packet`) can only be decoded behind the packet before it.
+  public var isKey = true
   /// When light became this frame, on the source's clock.
   public var captured = Timestamp(nanoseconds: 0, clock: .monotonic)
   /// Nanoseconds on the monotonic clock: handed over by the source, unpacked, past the last stage.

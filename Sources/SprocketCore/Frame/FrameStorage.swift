@@ -108,6 +108,10 @@ public struct FrameStorage {
   /// The slot's own memory for the source's bytes; `nil` where the source lends all it has.
   public var sourceMemory: UnsafeMutableRawPointer?
   public var sourceCapacity = 0
+  /// Bytes of the frame's packet, the first ones of `sourceMemory`; 0 if it has none.
+  public var packetCount = 0
+  /// Whether a stage or sink reads more of the frame than its packet.
+  package var needsPicture = true
   /// What the source lent and wants back, in its own words.
   public var lent: UnsafeMutableRawPointer?
   /// Where that lies for other devices.

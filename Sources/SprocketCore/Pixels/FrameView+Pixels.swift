@@ -40,6 +40,21 @@ extension FrameView {
     }
   }
 
+  /// The camera's own packet of H.264 or HEVC, with start codes; empty if the source has none.
+  public var packet: Span<UInt8> {
+    @_lifetime(borrow self)
+    get {
+      guard parts.contains(.packet) else { undeclared("packet") }
+      guard unsafe storage.pointee.packetCount > 0, let memory = unsafe storage.pointee.sourceMemory
+      else {
+        return Span()
+      }
+      let start = unsafe UnsafePointer(memory.assumingMemoryBound(to: UInt8.self))
+      let span = unsafe Span(_unsafeStart: start, count: storage.pointee.packetCount)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
   /// Plane `index` of the frame as the source delivered it, in the source's pixel format; the one
   /// plane of an encoded frame is one row. Needs `.encoded`. A frame of which nothing arrived has no
   /// rows.

@@ -140,6 +140,9 @@ public struct SinkSetup {
   /// frame that arrived and found room, also damaged ones and those of the start. It may read `.encoded`
   /// alone, and has packers but no selector.
   public var tapsSource = false
+  /// Set by a sink that writes packets: after a frame that it did not get, and where a recording or an epoch
+  /// begins, it gets the next key frame, and those before that are `unselected`. The source is asked for one.
+  public var needsEarlierFrames = false
   /// Live: frames that may wait for this sink before it loses the oldest. Larger: a longer pause of its
   /// device loses nothing; costs as many slots. Else, up to 4: threads work in longer batches.
   public var backlog = 8

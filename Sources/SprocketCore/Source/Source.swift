@@ -68,6 +68,8 @@ public struct SourceDescription: Sendable {
   /// Number of frames, where that is known.
   public var frameCount: Int?
   public var controls: ControlPort?
+  /// Takes requests for a key frame, where frames have packets.
+  public var keyFrames: KeyFrameRequest?
   /// A sentence that the user should know before the run.
   public var note: String?
   /// What a file says of itself by FFmpeg's names, such as `title`, `make` and `creation_time`: movies that
@@ -119,6 +121,8 @@ public struct ArrivedFrame: Sendable {
   public var isCorrupt: Bool
   /// Among the first frames, which are not to be used.
   public var isStartup: Bool
+  /// False for a frame whose packet can only be decoded behind the packet before it.
+  public var isKey = true
   /// A replay: when this was recorded there was no room for it, and there are no bytes.
   public var isOverrun = false
   /// A replay: when this was recorded a stage dropped it, because it came too late.
@@ -183,6 +187,24 @@ public struct CaptureSlot: ~Copyable {
     unsafe storage.pointee.records[.source].byteCount = whole > 0 ? min(count, whole) : count
   }
 
+  /// Whether anything but the packet is read of this frame. If not, a source need not decode it: the packet
+  /// is the whole frame.
+  public var needsPicture: Bool { unsafe storage.pointee.needsPicture }
+
+  /// Declares that the first `count` of `bytes`, 1 or more, are the frame's packet, beside the picture that
+  /// `lend` gives. For a source whose format has `packets`. Called after `lend`.
+  public mutating func addPacket(_ count: Int) {
+    let room = unsafe storage.pointee.sourceCapacity
+    contract(
+      1...max(1, room) ~= count,
+      "adds a packet of \(count) bytes to a slot that has \(room); say more in SourceDescription.capacity"
+    )
+    unsafe storage.pointee.packetCount = count
+    if unsafe storage.pointee.lent == nil {
+      unsafe storage.pointee.records[.source].byteCount = count
+    }
+  }
+
   /// Bytes of a raw frame without padding; 0 if frames are encoded, which have any length.
   private var packedCount: Int {
     format.pixelFormat.isEncoded
@@ -210,6 +232,7 @@ extension FrameStorage {
   package mutating func clearSource() {
     unsafe exported = ExportedPlanes()
     unsafe source = unsafe ImageStorage()
+    unsafe packetCount = 0
     unsafe records[.source].byteCount = 0
   }
 
@@ -218,6 +241,9 @@ extension FrameStorage {
   package func holdsFrame(of format: FrameFormat) -> Bool {
     let pixels = format.pixelFormat
     let count = unsafe records[.source].byteCount
+    let hasPackets = format.packets != nil
+    if hasPackets, unsafe packetCount == 0 { return false }
+    if unsafe !needsPicture && hasPackets { return true }
     guard !pixels.isEncoded else { return count > 0 }
     var whole = 0
     for index in 0..<pixels.planeCount {

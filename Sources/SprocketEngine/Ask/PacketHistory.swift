@@ -83,18 +83,32 @@ final class PacketHistory {
     return time
   }
 
+  /// Number of the key frame with which a recording begins that should have the frames from `start` on: the
+  /// last one at or before that, or else the first; `nil` if none is kept.
+  func key(for start: Timestamp?) -> UInt64? {
+    let keys = entries[first...].filter { $0.fate == nil && $0.record.isKey }
+    let before = keys.last { entry in
+      start.flatMap { entry.record.captured.nanoseconds(since: $0) }.map { $0 <= 0 } ?? false
+    }
+    return (before ?? keys.first)?.record.number
+  }
+
   /// Whether `count` bytes can be kept without dropping a frame.
   func hasRoom(for count: Int) -> Bool { keptBytes + count <= capacity }
 
   /// Keeps a frame's bytes. Returns how many frames were dropped for it; the frame itself is among them if it
   /// is larger than the memory. With `forgets`, frames that are too old are dropped as well.
-  /// `isCounted`: the sink's account has the frame already.
+  /// `isCounted`: the sink's account has the frame already. `byKeys`: a frame is of use with all frames from
+  /// the key frame before it, so these are not too old before it is.
   func add(
-    _ record: FrameRecord, _ bytes: Span<UInt8>, forgets: Bool = true, isCounted: Bool = false
+    _ record: FrameRecord, _ bytes: Span<UInt8>, forgets: Bool = true, isCounted: Bool = false,
+    byKeys: Bool = false
   ) -> UInt64 {
     var dropped: UInt64 = 0
     // If the clock has gone back, all earlier frames are dropped.
-    while forgets, isTooOld(at: record.captured) { dropped += dropOldest() }
+    while forgets, isTooOld(at: record.captured), !byKeys || hasLaterKey(at: record.captured) {
+      dropped += dropOldest()
+    }
     while keptBytes + bytes.count > capacity, oldest != nil {
       wasShortened = true
       dropped += dropOldest()
@@ -121,6 +135,13 @@ final class PacketHistory {
     guard first < entries.count, !(0...kept ~= age(first)) else { return false }
     let isEdge = age(first) > kept && (first + 1 == entries.count || 0...kept ~= age(first + 1))
     return !(keepsEdge && isEdge)
+  }
+
+  /// Whether a key frame behind the oldest entry is too old as well.
+  private func hasLaterKey(at now: Timestamp) -> Bool {
+    entries[first...].dropFirst().first { $0.fate == nil && $0.record.isKey }.map { entry in
+      now.nanoseconds(since: entry.record.captured).map { !(0...kept ~= $0) } ?? true
+    } ?? false
   }
 
   /// Adds an entry for a lost frame. Returns how many kept frames were dropped for it.

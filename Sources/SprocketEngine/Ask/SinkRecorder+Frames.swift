@@ -13,6 +13,7 @@ extension SinkRecorder {
 
   func isTaken(_ record: FrameRecord) -> Bool {
     upcoming = record
+    goOnInDelayed(with: record)
     while let job = jobs.first, let reason = limitReached(job, record) {
       if reason != .split {
         end(0, reason, at: record.number)

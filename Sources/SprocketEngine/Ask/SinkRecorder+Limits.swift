@@ -56,6 +56,14 @@ extension SinkRecorder {
     }
   }
 
+  /// Goes on in the files that waited for a key frame.
+  func goOnInDelayed(with record: FrameRecord) {
+    guard !delayed.isEmpty, state.dependence.mayBegin(with: record) else { return }
+    let files = delayed
+    delayed = []
+    for file in files { goOn(in: file, .split, at: record.number) }
+  }
+
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
     if isDiskFull(job, record) { return .disk }
     guard let first = firstCaptured else { return nil }
@@ -65,7 +73,10 @@ extension SinkRecorder {
     guard job.written > 0, let start = job.record.firstFrame?.captured else { return nil }
     if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
     let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false
-    return isLong || limits.fileBytes.map { bytes >= $0 } ?? false ? .split : nil
+    guard isLong || limits.fileBytes.map({ bytes >= $0 }) ?? false else { return nil }
+    if state.dependence.mayBegin(with: record) { return .split }
+    state.dependence.ask()
+    return nil
   }
 
   /// Recorded time after which a split is tried again that found no place for its file. Larger: fewer

@@ -29,7 +29,8 @@ extension SinkRecorder {
         // at once.
         return write(bytes, record)
       }
-      state.counts[.unselected] += history.add(record, bytes, forgets: jobs.isEmpty)
+      state.counts[.unselected] += history.add(
+        record, bytes, forgets: jobs.isEmpty, byKeys: state.dependence.isOn)
     }
     let end = monotonicNow() + Self.stride
     writeKept(2)
@@ -44,7 +45,12 @@ extension SinkRecorder {
     guard let history, let job = jobs.first else { return }
     let asked = min(job.askedFrame ?? .max, job.record.begin ?? .max)
     let start = history.start(from: asked, captured: record?.captured)
-    while let entry = history.oldest, !entry.isKept(from: start) { dropOldest() }
+    let key = state.dependence.isOn ? history.key(for: start) : nil
+    while let entry = history.oldest,
+      key.map({ entry.record.number < $0 }) ?? !entry.isKept(from: start)
+    {
+      dropOldest()
+    }
     guard let first = history.oldest else { return }
     job.record.begin = first.record.number
     let late = start.flatMap { first.record.captured.nanoseconds(since: $0) } ?? 0
@@ -89,6 +95,11 @@ extension SinkRecorder {
   }
 
   private func write(_ bytes: Span<UInt8>, _ record: FrameRecord) {
+    guard state.dependence.admits(record) else {
+      state.counts[.unselected] += 1
+      jobs.first?.record.counts[.unselected] += 1
+      return
+    }
     do throws(RunError) {
       try recorder.write(held: bytes, record)
       state.counts[.delivered] += 1

@@ -46,6 +46,8 @@ final class SinkRecorder: @unchecked Sendable {
   /// When the free space was checked last, and when a split last found no place.
   var lastDiskCheck: Timestamp?
   var lastRefusal: Timestamp?
+  /// Files of the first recording that begin with its next key frame.
+  var delayed: [Job] = []
   /// The frame that comes next, while requests and limits before it are looked at.
   var upcoming: FrameRecord?
   /// Since when the next stamp waits and no frame has come.
@@ -123,7 +125,12 @@ final class SinkRecorder: @unchecked Sendable {
   private func goOn(in file: FileID, at number: UInt64) {
     guard let job = list.takeNext(file) else { return }
     if jobs.first?.record.id == job.record.id {
-      goOn(in: job, .split, at: number, isStamped: true)
+      let isKey = upcoming.map { $0.number == number && $0.isKey } ?? false
+      if state.dependence.isOn, !isKey {
+        delayed.append(job)
+      } else {
+        goOn(in: job, .split, at: number, isStamped: true)
+      }
     } else {
       drop(job, .asked, at: number)
     }
@@ -189,6 +196,7 @@ final class SinkRecorder: @unchecked Sendable {
     job.record.begin = number
     if isFirst { job.record.asked = job.askedFrame ?? number }
     owesHistory = isFirst && history != nil
+    state.dependence.restart()
     stamped.noteWritten()
     list.noteBegin(job)
     if let suspension { return endWithError(suspension, at: number) }
@@ -210,7 +218,11 @@ final class SinkRecorder: @unchecked Sendable {
     if index == 0, isStamped { writeKept() }
     guard let index = jobs.firstIndex(where: { $0.record.id == id }) else { return }
     let job = jobs.remove(at: index)
-    if index == 0 { endFile(at: number) }
+    if index == 0 {
+      endFile(at: number)
+      for file in delayed { drop(file, reason, at: number) }
+      delayed = []
+    }
     if !isStamped {
       // Added before the list accepts the next recording, so that the gate learns of the end first.
       let step = RequestPort.Step(sink: state.id, change: .ended(id))
@@ -241,7 +253,7 @@ final class SinkRecorder: @unchecked Sendable {
 
   /// Continues the recording under way in `next`. `isStamped`: a stamp asked for it, so kept frames go into
   /// the old file.
-  private func goOn(
+  func goOn(
     in next: Job, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
     let id = jobs[0].record.id

@@ -242,6 +242,11 @@ struct ChainPlan {
     return last.map { .lane($0) } ?? .source
   }
 
+  /// Whether more is read of a frame than its packet.
+  var needsPicture: Bool {
+    !versions[0].parts.union(sinkParts).union(askedParts).subtracting(.packet).isEmpty
+  }
+
   /// The pixel version at the end of the chain.
   var lastVersion: VersionIndex { VersionIndex(versions.count - 1) }
 

@@ -102,6 +102,7 @@ struct SlotLayout {
   private(set) var size = 0
   private(set) var lines: [FrameMemory.Line] = []
   private var sourceCapacity = 0
+  private let needsPicture: Bool
   private var planes: [PlanePlace] = []
   private var reportsAt = 0
   private var packedAt = 0
@@ -123,7 +124,10 @@ struct SlotLayout {
     table = SlotTable(
       records: plan.lanes.count + 1, versions: plan.versions.count, sinks: packedCapacities.count,
       stages: stages)
-    addSource(source.capacity, isEncoded: source.format.pixelFormat.isEncoded)
+    needsPicture = plan.needsPicture
+    addSource(
+      source.capacity,
+      isEncoded: source.format.pixelFormat.isEncoded || source.format.packets != nil)
     for (index, version) in plan.versions.enumerated() {
       add(version, VersionIndex(index))
     }
@@ -218,6 +222,7 @@ struct SlotLayout {
   ) -> FrameStorage {
     var storage = unsafe table.storage(
       at: memory, reports: base + reportsAt, packed: base + packedAt)
+    unsafe storage.needsPicture = needsPicture
     if sourceCapacity > 0 {
       unsafe storage.sourceMemory = unsafe base
       unsafe storage.sourceCapacity = sourceCapacity

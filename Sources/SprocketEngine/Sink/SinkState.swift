@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// A sink and its state in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency`, `writing`, `events`, `hasRested` and `hasFailed` are used by the
-/// sink's thread while it has a job, and by the engine before and after.
+/// Unchecked: `sink`, `counts`, `latency`, `writing`, `events`, `dependence`, `hasRested` and `hasFailed` are
+/// used by the sink's thread while it has a job, and by the engine before and after.
 final class SinkState: @unchecked Sendable {
   /// Its number in the run, which no other sink gets.
   let id: Int
@@ -40,6 +40,7 @@ final class SinkState: @unchecked Sendable {
   var writing = StageTimers.Line(name: "")
   var events = EventReader()
   let gauge = SinkGauge()
+  var dependence = FrameDependence()
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }

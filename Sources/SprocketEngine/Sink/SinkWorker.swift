@@ -52,6 +52,8 @@ final class SinkWorker: @unchecked Sendable {
       var reader = epoch.ring.makeReader(tap: tapIndex)
       var waiter = Waiter(wait)
       if state.resting != nil { epoch.shared.bell.add(state.id, epoch.ring, tapIndex) }
+      state.dependence.begin(place.setup, epoch.source.keyFrames)
+      if !epoch.isContinuous { state.dependence.restart() }
       state.recordings?.beginEpoch(at: state.nextNumber, isContinuous: epoch.isContinuous)
       loop: while true {
         switch reader.next() {
@@ -127,6 +129,8 @@ final class SinkWorker: @unchecked Sendable {
       unsafe lose(slot, record, .unselected)
     } else if let recordings = state.recordings, !recordings.takes(record) {
       if unsafe !holds(slot, packed: packed) { unsafe lose(slot, record, .unselected) }
+    } else if !state.dependence.admits(record) {
+      unsafe lose(slot, record, .unselected)
     } else {
       unsafe deliver(slot, record, packed: packed)
     }

@@ -22,6 +22,7 @@ extension SourcePump {
     lastCaptured = frame.captured
     for sound in sounds { sound.advance(to: frame.captured.nanoseconds) }
     record.capturePoint = frame.capturePoint
+    record.isKey = frame.isKey
     record.inForce = frame.inForce
     record.driverFlags = frame.driverFlags
     record.wasLate = frame.wasLate

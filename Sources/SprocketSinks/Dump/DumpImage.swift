@@ -125,7 +125,8 @@ extension PixelFormat {
     case .bayer(let order, .eight): "bayer_\(order)8"
     // ROS alone has these (`sensor_msgs/image_encodings.hpp`).
     case .bayer(let order, .sixteen): "bayer_\(order)16"
-    case .jpeg, .planar, .semiPlanar420(.redFirst), .semiPlanar420Words, .packedGray, .rgb(.bgrx),
+    case .encoded, .planar, .semiPlanar420(.redFirst), .semiPlanar420Words, .packedGray,
+      .rgb(.bgrx),
       .rgb(.xrgb), .rgb(.argb), .bayer:
       fourcc
     }

@@ -190,7 +190,7 @@ extension PixelFormat {
     case .planar(.yuv411, .ten, _), .planar(.yuv411, .twelve, _), .planar(.yuv411, .sixteen, _),
       .planar(.yuv440, _, _), .planar(_, _, .redFirst):
       nil
-    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
+    case .encoded, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .rgbWords,
       .bayer:
       nil
     }

@@ -4,8 +4,9 @@ internal import SprocketLibAV
 
 /// How a movie's pictures are stored: as JPEG, or by an encoder of libavcodec.
 public struct MovieCodec: Sendable, Hashable {
-  /// `mjpeg`, `h264`, `hevc`, `av1`, `vp9`, `vp8`, or an encoder of libavcodec by its name.
-  public var name = "mjpeg"
+  /// `auto`, `mjpeg`, `h264`, `hevc`, `av1`, `vp9`, `vp8`, or an encoder of libavcodec by its name. `auto`:
+  /// packets of a camera's own H.264 or HEVC that no stage changes; else as `mjpeg`.
+  public var name = MovieCodec.automatic
   /// Constant quality, lower is better; `nil`: the usual one of the encoder, 23 for H.264, where no bit rate
   /// is given.
   public var crf: Double?
@@ -34,13 +35,17 @@ public struct MovieCodec: Sendable, Hashable {
 
   private init(named name: String) { self.name = name }
 
+  static let automatic = "auto"
+
   /// Names that are the same with each encoder of libavcodec.
-  public static let known = ["mjpeg", "h264", "hevc", "av1", "vp9", "vp8"]
+  public static let known = ["auto", "mjpeg", "h264", "hevc", "av1", "vp9", "vp8"]
   /// Those of its settings, beside `codec`.
   public static var settingNames: [String] { settings.map(\.name).filter { $0 != "codec" } }
 
   /// Whether pictures are stored as JPEG.
-  public var isJPEG: Bool { name == "mjpeg" }
+  public var isJPEG: Bool { name == "mjpeg" || isAutomatic }
+  /// Whether a camera's own packets are stored as they are.
+  var isAutomatic: Bool { name == Self.automatic }
 
   /// Whether chroma and depth are reduced.
   public enum SampleChoice: String, CaseIterable, SettingValue {
@@ -63,7 +68,7 @@ public struct MovieCodec: Sendable, Hashable {
     if isJPEG {
       guard let name = encoderSetting else { return }
       throw RunError(
-        .usage, "movie: mjpeg has no \(name); set quality, or choose another codec",
+        .usage, "movie: \(self.name) has no \(name); set quality, or choose another codec",
         change: path("codec"), path("quality"))
     }
     do throws(EncoderError) {
@@ -92,7 +97,8 @@ public struct MovieCodec: Sendable, Hashable {
     [
       Setting(
         "codec", \.name,
-        "of pictures: mjpeg, h264, hevc, av1, vp9, vp8, or an encoder of libavcodec by its name"),
+        "of pictures: auto (the camera's own where it can be, else mjpeg), mjpeg, h264, hevc, av1, vp9, vp8, "
+          + "or an encoder of libavcodec by its name"),
       Setting(
         "crf", \.crf, "quality of an encoder, lower is better: h264 23, hevc 28, av1 35"),
       Setting(

@@ -16,19 +16,24 @@ extension FrameFormat {
         && (mine.pixelAspect == others.pixelAspect
           || !mine.pixelAspect.isOblong && !others.pixelAspect.isOblong)
       : image == other.image && color == other.color && mine == others
-        && hasFieldImages == other.hasFieldImages
+        && hasFieldImages == other.hasFieldImages && packets == other.packets
   }
 }
 
 extension MovieSink {
   func description(_ format: FrameFormat, isEncoded: Bool) -> MovieDescription {
     var format = format
+    if !passesPackets { format.packets = nil }
     if let constantRate { format.rate = constantRate }
     if let turn { format.presentation.orientation = turn.value }
     // JPEG is full range; the camera's own bytes are what they are.
     var description = MovieDescription(
       format, isGray: !isEncoded && (needs?.isGray ?? (format.image == .grey)),
       range: needs == nil || isEncoded ? format.color.range : .full)
+    if passesPackets {
+      description.packets = format.packets.map { ($0.format, $0.parameterSets) }
+      description.range = format.color.range == .full ? .full : .limited
+    }
     description.hdr = sourceHDR
     return description
   }

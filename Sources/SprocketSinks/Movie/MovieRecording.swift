@@ -120,7 +120,7 @@ final class MovieRecording: RecordingFile {
       lastImage.removeAll(keepingCapacity: true)
       for index in image.indices { lastImage.append(image[index]) }
     } else {
-      try add(image, tick: tick)
+      try add(image, tick: tick, isKey: record.isKey)
     }
     try noteWritten()
   }
@@ -129,9 +129,9 @@ final class MovieRecording: RecordingFile {
     try add(image, tick: constant?.tick(of: picture) ?? picture)
   }
 
-  private func add(_ image: Span<UInt8>, tick: Int64) throws(RunError) {
+  private func add(_ image: Span<UInt8>, tick: Int64, isKey: Bool = true) throws(RunError) {
     do throws(MuxerError) {
-      try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap)
+      try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap, isKey: isKey)
     } catch {
       throw fail(error)
     }

@@ -40,7 +40,7 @@ extension MovieSink {
   }
 
   public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
-    let bytes = needs == nil ? frame.view.encoded : frame.packed
+    let bytes = passesPackets ? frame.view.packet : needs == nil ? frame.view.encoded : frame.packed
     guard reports != nil else { return body(bytes) }
     // Out of the property: what is called may keep another frame, and write lines.
     var kept = keptText.take() ?? TextBuffer()
@@ -62,6 +62,8 @@ extension MovieSink {
   func write(image bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     if encoding != nil {
       try recording?.write(kept: bytes, record)
+    } else if passesPackets {
+      try recording?.write(bytes, record)
     } else if needs == nil {
       try recording?.write(
         complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)

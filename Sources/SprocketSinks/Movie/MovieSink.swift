@@ -16,6 +16,9 @@ internal import Synchronization
 ///
 /// With `hasReports` the file has one more track, of the lines that `--reports` writes: `docs/movies.md`.
 ///
+/// Packets of a camera's own H.264 or HEVC that no stage changes are stored as they are. A file begins with a
+/// key frame, and behind a frame that it lacks it goes on with the next one.
+///
 /// Times are the frames' own `captured`, the first at 0, in ticks of 1/90000 s (MKV: 1/1000). A frame
 /// that is not later than the one before it comes one tick after it, and is counted in a note. When the
 /// first was captured is written into the file: `captured_ns` and `captured_clock`, and for a clock that
@@ -65,6 +68,10 @@ public final class MovieSink: Recorder {
   /// What encodes pictures that are no JPEGs.
   private(set) var encoding: MovieEncoding?
   var recording: MovieRecording?
+  /// The camera's packets are stored.
+  var passesPackets = false
+  /// Frames that were left out up to a key frame.
+  var framesBeforeKey: UInt64 = 0
   /// Pictures of the file under way, and whether they are encoded here.
   private var fileFormat: (format: FrameFormat, isEncoded: Bool)?
   public internal(set) var fitsFile = true
@@ -75,7 +82,7 @@ public final class MovieSink: Recorder {
   var repeatedPictures: UInt64 = 0
   var leftOutFrames: UInt64 = 0
   /// Frames that were lost because this sink was too slow.
-  private(set) var framesBehind: UInt64 = 0
+  var framesBehind: UInt64 = 0
   private let isGivenUp = Atomic<Bool>(false)
   /// The error of the first file that could not be completed when the next one began.
   var failure: RunError?
@@ -157,19 +164,6 @@ public final class MovieSink: Recorder {
     }
   }
 
-  /// Declares what of each frame is read, and how it gets into the file.
-  private func declare(
-    _ setup: inout SinkSetup, _ container: MovieContainer
-  ) throws(RunError) -> (JPEGPacker.Requirements?, MovieEncoding?) {
-    guard codec.isJPEG else { return try declareEncoded(&setup, container) }
-    try Self.checkJPEG(container)
-    let needs = try setup.readsJPEGs(name, note)
-    if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
-      note("\(name): colours are marked as \(matrix)'s; most players take BT.601's for granted")
-    }
-    return (needs, nil)
-  }
-
   public func makePacker() throws(RunError) -> (any Packer)? {
     guard let needs else { return nil }
     return try JPEGPacker(needs, quality: encoding == nil ? quality : Self.keptQuality)
@@ -185,7 +179,7 @@ public final class MovieSink: Recorder {
       if encoding != nil, needs == nil {
         try recording?.write(picture: frame.view.image, frame.record)
       } else if needs == nil {
-        try write(image: frame.view.encoded, frame.record)
+        try write(image: passesPackets ? frame.view.packet : frame.view.encoded, frame.record)
       } else {
         try write(image: frame.packed, frame.record)
       }
@@ -211,12 +205,12 @@ public final class MovieSink: Recorder {
   public func idle() throws(RunError) { try recording?.idle() }
 
   public func account(_ lost: LostFrame) throws(RunError) {
-    if lost.fate == .behind { framesBehind += 1 }
+    count(lost)
     if isReported(lost) { try reports?.add(lost) }
   }
 
   public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
-    if lost.fate == .behind { framesBehind += 1 }
+    count(lost)
     if isReported(lost) { try reports?.add(lost, frame) }
   }
 
@@ -231,6 +225,7 @@ public final class MovieSink: Recorder {
     try close()
     if let failure { throw failure }
     if !isOnDemand { noteLaterFiles() }
+    notePackets()
     if movedFrames > 0 {
       note(
         "\(name): \(movedFrames) frames were not later than the one before; each is a tick after it"

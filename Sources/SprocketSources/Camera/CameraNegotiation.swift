@@ -18,7 +18,8 @@ struct CameraMode: Hashable, Sendable {
 ///   largest; where all is larger, the smallest.
 /// - *format*: among those with that size and speed, planar and packed YUV before Motion-JPEG before RGB
 ///   before grey before Bayer mosaics: exact pixels before compressed, and what costs least to unpack
-///   first. A format that libv4l2 emulates comes after all that the camera has itself.
+///   first. A format that libv4l2 emulates comes after all that the camera has itself. H.264 and HEVC are
+///   chosen only where there is nothing else.
 /// - *rate*: the nearest to 30 frames/s.
 struct CameraNegotiation {
   /// What the camera is called in messages.
@@ -73,7 +74,11 @@ struct CameraNegotiation {
         "\(name) offers only formats that Sprocket does not know (\(list(formats))); try "
           + "conversion=on", change: .source("conversion"))
     }
-    guard let asked else { return known }
+    guard let asked else {
+      // Exact pictures before those of an encoder, whatever their size.
+      let pictures = known.filter { $0.pixelFormat?.isPackets == false }
+      return pictures.isEmpty ? known : pictures
+    }
     let found = known.filter { $0.pixelFormat == asked }
     guard !found.isEmpty else {
       throw RunError(
@@ -128,7 +133,7 @@ struct CameraNegotiation {
     case .planar(_, .ten, _), .planar(_, .twelve, _), .planar(_, .sixteen, _): 6
     case .semiPlanar420Words, .packedGray, .rgbWords: 6
     case .packed422: 3
-    case .jpeg: 4
+    case .encoded: format.isPackets ? 9 : 4
     case .rgb: 5
     case .bayer(_, .eight): 7
     case .bayer: 8

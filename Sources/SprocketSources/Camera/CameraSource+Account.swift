@@ -10,7 +10,8 @@ extension CameraSource {
       ("replaced_timestamps", clock.repaired), ("jitter_us", UInt64(clock.jitter / 1000)),
       ("interval_us", UInt64(max(0, clock.interval) / 1000)),
       ("frames_without_signal", signal.frames),
-      ("restarts", restarts), ("source_changes", sourceChanges), ("unplugs", unplugs),
+      ("undecodable", packets?.undecodable ?? 0), ("restarts", restarts),
+      ("source_changes", sourceChanges), ("unplugs", unplugs),
       ("unplugged_ms", UInt64(away / 1_000_000)),
     ] + damage.counts
   }

@@ -1,5 +1,7 @@
 internal import Glibc
+internal import SprocketCodecs
 public import SprocketCore
+internal import SprocketLibAV
 internal import SprocketV4L2
 
 // Frames on their way from the driver's buffers into slots, and back.
@@ -12,7 +14,9 @@ extension CameraSource {
       contractBroken("takes a frame that was not announced; call `next` until it says .frame")
     }
     held = nil
-    if let layout, !isCorrupt, loans.canLend {
+    if packets != nil {
+      takePacket(frame, into: &slot)
+    } else if let layout, !isCorrupt, loans.canLend {
       lend(frame, layout, to: &slot)
     } else {
       copy(frame, into: &slot)
@@ -23,7 +27,23 @@ extension CameraSource {
   public func discard() {
     guard let index = held?.frame.index else { return }
     held = nil
+    packets?.dropPicture()
     giveBack(index)
+  }
+
+  /// Copies the packet beside its picture, which is lent.
+  private func takePacket(_ frame: V4L2Frame, into slot: inout CaptureSlot) {
+    packets!.lend(to: &slot, needs: slot.needsPicture)
+    let source = unsafe bytes(of: frame)
+    var memory = slot.bytes
+    let count = min(source.count, memory.count)
+    unsafe memory.withUnsafeMutableBytes { target in
+      guard count > 0, let to = target.baseAddress, let from = source.baseAddress else { return }
+      unsafe memcpy(to, from, count)
+    }
+    if count > 0 { slot.addPacket(count) }
+    giveBack(frame.index)
+    copied += 1
   }
 
   private func lend(_ frame: V4L2Frame, _ layout: CameraLayout, to slot: inout CaptureSlot) {
@@ -95,6 +115,7 @@ extension CameraSource {
   }
 
   public func reclaim(_ lent: UnsafeMutableRawPointer) {
+    if packets != nil { return unsafe releaseLent(lent) }
     let index = Int(bitPattern: lent) & 0xFF
     guard Int(bitPattern: lent) >> 8 == opening else {
       retiredLoans.didReturn(index)
@@ -121,5 +142,29 @@ extension CameraSource {
       giveBack(idle.trailingZeroBitCount)
       idle &= idle - 1
     }
+  }
+
+  /// Marks a frame that is broken. Returns the format that it has itself, if it says so.
+  func check(_ frame: V4L2Frame, _ arrived: inout ArrivedFrame) -> FrameFormat? {
+    if let layout {
+      let isShort = layout.byteCounts.indices.contains {
+        frame.range($0).count < layout.byteCounts[$0]
+      }
+      arrived.isCorrupt = arrived.isCorrupt || isShort
+      return nil
+    }
+    let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
+    guard let header = damage.check(bytes, fullHeight: format?.height) else {
+      arrived.isCorrupt = true
+      return nil
+    }
+    // If frames of this kind cannot be unpacked, each is accepted as it is.
+    guard let format, format.image != nil else { return nil }
+    // A single field, where frames have two, is an incomplete frame.
+    if format.hasFieldImages, !header.isFieldPair, header.height < format.height {
+      arrived.isCorrupt = true
+      return nil
+    }
+    return header.described(format)
   }
 }

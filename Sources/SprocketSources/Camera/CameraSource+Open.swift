@@ -1,5 +1,6 @@
 internal import SprocketCodecs
 public import SprocketCore
+internal import SprocketLibAV
 internal import SprocketV4L2
 
 // Opening a camera: finding it, agreeing on a format, looking at the first JPEG.
@@ -68,6 +69,13 @@ extension CameraSource {
       _ = device!.subscribe(to: control.id)
     }
     _ = device!.subscribeToSource()
+    if mode.pixelFormat.isPackets, packets?.course.format != mode.pixelFormat {
+      do throws(MediaError) {
+        packets = try CameraPackets(mode.pixelFormat, name: title)
+      } catch {
+        throw RunError(opening: error)
+      }
+    }
     let format = FrameFormat(
       pixelFormat: mode.pixelFormat, width: found.size.width, height: found.size.height,
       color: Color(found, mode.pixelFormat), rate: rate,
@@ -93,7 +101,12 @@ extension CameraSource {
       let same = FormatRequest(
         format: mode.pixelFormat, size: FrameSize(mode.size.width, mode.size.height),
         rate: mode.rate)
-      do throws(RunError) { return try negotiation.choose(same) } catch {}
+      do throws(RunError) {
+        return try negotiation.choose(same)
+      } catch {
+        // What is lent of packets is libavcodec's, and all else the driver's.
+        if mode.pixelFormat.isPackets { throw error }
+      }
     }
     return try negotiation.choose(wanted)
   }
@@ -116,9 +129,11 @@ extension CameraSource {
     let largest = (0..<loans.count).reduce(0) { most, index in
       max(most, unsafe device!.memory(index).count)
     }
-    let found = SourceDescription(
+    var found = SourceDescription(
       name: title, format: format, isLive: true, clock: .monotonic,
-      capacity: format.pixelFormat.isEncoded ? largest : packed, controls: controls.port)
+      capacity: format.pixelFormat.isEncoded || format.packets != nil ? largest : packed,
+      controls: controls.port)
+    if format.packets != nil { found.keyFrames = keyFrames }
     described = found
     return found
   }
@@ -215,20 +230,30 @@ extension CameraSource {
   /// A camera gives its first picture within some two seconds.
   private static let longestLook = Duration.seconds(5)
 
-  /// Lets the camera stream until a JPEG is in order, and returns the format as that has it.
+  /// Lets the camera stream until a frame is in order, and returns the format as that has it.
   private func look(_ format: FrameFormat) throws(RunError) -> FrameFormat {
     try asking { () throws(V4L2Error) in try startStream() }
     defer {
       device!.stop()
       loans.didStop()
     }
-    let patience = min(settings.timeout, Self.longestLook)
+    // A stream that was joined in its middle may have seconds to its next key frame.
+    let patience = packets == nil ? min(settings.timeout, Self.longestLook) : settings.timeout
+    var packetCount = 0
     let end = monotonicNow() + patience.nanosecondCount
     while monotonicNow() < end {
       giveBackIdle()
       let frame = try asking { () throws(V4L2Error) in try dequeue(within: 20_000_000) }
       guard let frame else { continue }
       loans.didDequeue(frame.index)
+      if packets != nil {
+        if let seen = try lookAtPacket(frame, format) { return seen }
+        packetCount += 1
+        keyFrames.ask()
+        forceKeyFrames()
+        giveBack(frame.index)
+        continue
+      }
       let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
       if !frame.isDamaged, let header = EncodedFrame(checking: bytes, fullHeight: format.height) {
         guard header.width == format.width, header.height == format.height else {
@@ -240,6 +265,12 @@ extension CameraSource {
         return EncodedFrame.isUnpackable(bytes) ? header.described(format) : format
       }
       giveBack(frame.index)
+    }
+    if packetCount > 0 {
+      throw RunError(
+        .failed,
+        "\(title) gave \(packetCount) packets in \(patience.settingText), and no picture can be decoded of "
+          + "them; let its encoder make a key frame each second, with its parameter sets")
     }
     throw RunError(
       .failed,

@@ -29,6 +29,12 @@ internal import SprocketV4L2
 /// one, and stops it again: what comes before the first `next` would be old. When a later frame has
 /// another size or subsampling an epoch begins.
 ///
+/// ## H.264 and HEVC
+///
+/// Frames are pictures, each with its packet: ``CameraPackets``. What was captured before the first key frame
+/// is `startup`; behind a packet that is damaged or did not come frames are `corrupt` up to the next key
+/// frame, for which the camera is asked. Other parameter sets begin an epoch.
+///
 /// ## Unplugged
 ///
 /// With the setting `replug` a camera that was unplugged is waited for: ``CameraAbsence``.
@@ -105,6 +111,11 @@ public final class CameraSource: Source {
   /// What was found out before the first frame.
   var firstNotes: [String] = []
   var signal = CameraSignal()
+  /// Of a camera that is asked for H.264 or HEVC. It stays so for the whole run.
+  var packets: CameraPackets?
+  let keyFrames = KeyFrameRequest()
+  /// The camera was asked for a key frame, and none has come since.
+  var hasAskedForKey = false
   var damage = EncodedDamage()
   let interruption = SourceInterrupt()
   var borrowed: UInt64 = 0
@@ -149,6 +160,7 @@ public final class CameraSource: Source {
         }
       }
       takeWrites()
+      forceKeyFrames()
       giveBackIdle()
       return try asking { () throws(V4L2Error) in try wait(timeout) }
     } catch {
@@ -179,6 +191,8 @@ public final class CameraSource: Source {
   /// Queues every buffer that is not lent and lets the device stream. A buffer that is refused now is tried
   /// again with the first frame, unless all are.
   func startStream() throws(V4L2Error) {
+    packets?.restart()
+    hasAskedForKey = false
     var refusal: V4L2Error?
     let idle = loans.idle
     for index in 0..<loans.count where idle & 1 << UInt64(index) != 0 {
@@ -244,12 +258,12 @@ public final class CameraSource: Source {
     controls.advance(to: captured.nanoseconds)
     if signal.isDue(now) { signal.found(device!.hasSignal(), at: now) }
     let isWithoutSignal = signal.condemns()
-    let (isBroken, found) = check(frame)
     var arrived = ArrivedFrame(
       sequence: number, captured: captured, capturePoint: point,
-      isCorrupt: frame.isDamaged || isBroken || isWithoutSignal,
+      isCorrupt: frame.isDamaged || isWithoutSignal,
       isStartup: number >= first && number - first < UInt64(settings.startup),
       inForce: controls.inForce)
+    let found = packets == nil ? check(frame, &arrived) : take(packet: frame, &arrived)
     arrived.driverFlags = frame.flags
     held = Held(frame: frame, arrived: arrived)
     if !arrived.isCorrupt, let found, found.image != nil, found != format {
@@ -262,25 +276,6 @@ public final class CameraSource: Source {
       return .epoch(described, .replug)
     }
     return .frame(arrived)
-  }
-
-  /// Whether the frame is broken, and what format it has itself, if it says so.
-  private func check(_ frame: V4L2Frame) -> (isBroken: Bool, found: FrameFormat?) {
-    if let layout {
-      let isShort = layout.byteCounts.indices.contains {
-        frame.range($0).count < layout.byteCounts[$0]
-      }
-      return (isShort, nil)
-    }
-    let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
-    guard let header = damage.check(bytes, fullHeight: format?.height) else { return (true, nil) }
-    // If frames of this kind cannot be unpacked, each is accepted as it is.
-    guard let format, format.image != nil else { return (false, nil) }
-    // A single field, where frames have two, is an incomplete frame.
-    if format.hasFieldImages, !header.isFieldPair, header.height < format.height {
-      return (true, nil)
-    }
-    return (false, header.described(format))
   }
 
   public func close() {

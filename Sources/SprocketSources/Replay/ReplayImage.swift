@@ -139,7 +139,7 @@ struct ReplayImage {
     guard step == row || (pixels.planeCount == 1 && step > row) else { return nil }
     let isYUV =
       switch pixels.layout {
-      case .planar(.gray, _, _), .packedGray, .rgb, .rgbWords, .bayer, .jpeg: false
+      case .planar(.gray, _, _), .packedGray, .rgb, .rgbWords, .bayer, .encoded: false
       case .planar, .semiPlanar420, .semiPlanar420Words, .packed422: true
       }
     return FrameFormat(

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Plays packets of H.264 or HEVC into v4l2loopback, as a camera with an encoder of its own would.
+
+packets.py FILE DEVICE FOURCC WIDTH HEIGHT RATE [LOST...]: FILE has start codes, and a delimiter before each
+packet. Packets are sent over and over; of each round those of the numbers LOST are sent cut short.
+"""
+import fcntl
+import struct
+import sys
+import time
+
+VIDIOC_S_FMT = 0xC0D05605  # linux/videodev2.h
+OUTPUT, PROGRESSIVE = 2, 1
+# The unit that begins a packet, with its start code: ITU-T H.264, table 7-1, and H.265, table 7-1.
+DELIMITERS = {"H264": b"\0\0\0\1\x09", "HEVC": b"\0\0\0\1\x46\x01"}
+
+
+def split(data, fourcc):
+    """The packets of a file."""
+    delimiter = DELIMITERS[fourcc]
+    return [delimiter + part for part in data.split(delimiter)[1:]]
+
+
+def main(path, node, fourcc, width, height, rate, *lost):
+    with open(path, "rb") as file:
+        packets = split(file.read(), fourcc)
+    lost = {int(number) for number in lost}
+    with open(node, "wb", buffering=0) as device:
+        shape = struct.pack("<II4sIIIII", int(width), int(height), fourcc.encode(), PROGRESSIVE, 0,
+                            int(width) * int(height) * 3 // 2, 8, 0)
+        fcntl.ioctl(device, VIDIOC_S_FMT, struct.pack("<II", OUTPUT, 0) + shape.ljust(200, b"\0"))
+        due = time.monotonic()
+        while True:
+            for number, packet in enumerate(packets):
+                device.write(packet[:len(packet) // 2] if number in lost else packet)
+                due += 1 / float(rate)
+                time.sleep(max(0, due - time.monotonic()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
