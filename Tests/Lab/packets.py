@@ -2,9 +2,12 @@
 """Plays packets of H.264 or HEVC into v4l2loopback, as a camera with an encoder of its own would.
 
 packets.py FILE DEVICE FOURCC WIDTH HEIGHT RATE [LOST...]: FILE has start codes, and a delimiter before each
-packet. Packets are sent over and over; of each round those of the numbers LOST are sent cut short.
+packet. Packets are sent over and over; of each round those of the numbers LOST are sent cut short. Where KEYS
+names a file and GROUP a number, each byte that the file gets makes the packet of the next multiple of GROUP,
+a key frame, the next.
 """
 import fcntl
+import os
 import struct
 import sys
 import time
@@ -29,12 +32,16 @@ def main(path, node, fourcc, width, height, rate, *lost):
         shape = struct.pack("<II4sIIIII", int(width), int(height), fourcc.encode(), PROGRESSIVE, 0,
                             int(width) * int(height) * 3 // 2, 8, 0)
         fcntl.ioctl(device, VIDIOC_S_FMT, struct.pack("<II", OUTPUT, 0) + shape.ljust(200, b"\0"))
-        due = time.monotonic()
+        due, number, seen = time.monotonic(), 0, 0
+        keys, group = os.environ.get("KEYS"), int(os.environ.get("GROUP", 1))
         while True:
-            for number, packet in enumerate(packets):
-                device.write(packet[:len(packet) // 2] if number in lost else packet)
-                due += 1 / float(rate)
-                time.sleep(max(0, due - time.monotonic()))
+            packet = packets[number]
+            device.write(packet[:len(packet) // 2] if number in lost else packet)
+            asked = os.path.getsize(keys) if keys and os.path.exists(keys) else 0
+            number = (number // group + 1) * group if asked > seen else number + 1
+            number, seen = number % len(packets), asked
+            due += 1 / float(rate)
+            time.sleep(max(0, due - time.monotonic()))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 is damaged."""
 import hashlib
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
 from conftest import LIMIT, LOOPBACK, TESTS, Run, wait_until
-from program import sprocket
+from program import SPROCKET, read_summary, sprocket
 from recordings import decode, dump_images, ffprobe
 
 SIZE, RATE, FRAMES, GROUP = "320x180", 10, 60, 10
@@ -45,8 +46,10 @@ def played(request, tmp_path):
     """The clip's digests, while it is played over and over."""
     codec, lost = request.param
     path = encoded(codec, tmp_path)
+    environment = {**os.environ, "KEYS": str(tmp_path / "keys"), "GROUP": str(GROUP)}
     player = subprocess.Popen([sys.executable, TESTS / "Lab/packets.py", path, LOOPBACK, codec.upper(),
-                               *SIZE.split("x"), str(RATE), *map(str, lost)], stdin=subprocess.DEVNULL)
+                               *SIZE.split("x"), str(RATE), *map(str, lost)], stdin=subprocess.DEVNULL,
+                              env=environment)
     try:
         wait_until(is_fed, player)
         yield codec, pictures(path)
@@ -103,6 +106,26 @@ def test_behind_a_damaged_packet_nothing_is_shown_that_the_camera_did_not_see(pl
     assert {hashlib.md5(image.message.data).hexdigest() for image in dump_images(dump)
             if image.sequence in delivered} <= {*clip}
     assert run.summary["sinks"]["movie"]["corrupt"] >= 10
+
+
+@pytest.mark.parametrize("played", [("h264", (12, 31))], indirect=True, ids=["h264"])
+def test_a_camera_that_can_is_asked_for_a_key_frame(played, tmp_path):
+    """Tests/Lab/key_frames.c: since v4l2loopback has no such control."""
+    _, clip = played
+    library, keys, movie = tmp_path / "keys.so", tmp_path / "keys", tmp_path / "movie.mov"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, TESTS / "Lab/key_frames.c"], check=True,
+                   timeout=LIMIT)
+    result = subprocess.run(
+        [SPROCKET, "run", "--source", f"camera:{LOOPBACK}", "--format", "H264", "--frames", "80", "--movie",
+         movie, "--verify", "--summary", tmp_path / "summary", "--quiet"], stdin=subprocess.DEVNULL, timeout=LIMIT,
+        env={**os.environ, "LD_PRELOAD": str(library), "KEYS": str(keys)})
+    assert result.returncode == 0
+    found, movie = pictures(movie), read_summary(tmp_path / "summary")["sinks"]["movie"]
+    assert_runs(found, clip, 8)
+    # Each of some six damaged packets would have taken seven others with it.
+    asked = keys.stat().st_size
+    assert 4 <= asked <= 10
+    assert movie["corrupt"] <= 5 * asked
 
 
 @pytest.mark.costly

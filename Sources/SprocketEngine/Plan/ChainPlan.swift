@@ -67,6 +67,7 @@ struct ChainPlan {
   var readVersion: [VersionIndex] = []
   var sinkParts: FrameParts
   var unpacks = false
+  private let verifies: Bool
   /// Parts that `unpackAsked` unpacks (A9 of the contract of requests). All other parts are unpacked as
   /// without on-demand sinks, so that the results of stages do not depend on requests.
   private(set) var askedParts: FrameParts = []
@@ -90,6 +91,7 @@ struct ChainPlan {
     unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
   ) {
     sinkParts = sinks.parts
+    self.verifies = verifies
     // If a stage writes pixels, the image of the last version exists in any case.
     if stages.contains(where: { $0.declared.writing != nil }) {
       sinkParts.formUnion(sinks.askedParts)
@@ -242,9 +244,9 @@ struct ChainPlan {
     return last.map { .lane($0) } ?? .source
   }
 
-  /// Whether more is read of a frame than its packet.
+  /// Whether more is read of a frame than its packet, or damage of packets is looked for.
   var needsPicture: Bool {
-    !versions[0].parts.union(sinkParts).union(askedParts).subtracting(.packet).isEmpty
+    verifies || !versions[0].parts.union(sinkParts).union(askedParts).subtracting(.packet).isEmpty
   }
 
   /// The pixel version at the end of the chain.
