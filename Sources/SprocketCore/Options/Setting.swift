@@ -37,7 +37,12 @@ public struct Setting<Owner>: Sendable {
     return setting
   }
 
-  /// A number within `range`.
+  /// A number or a duration within `range`, both ends included. A value outside is refused by an error that
+  /// names the range: "patience=9ms is not allowed: give 10ms to 60s with its unit".
+  ///
+  ///     Setting("patience", \.patience, range: .milliseconds(10) ... .seconds(60), "before it is told")
+  ///
+  /// `unit` is shown in help and errors; a `Duration` has none, since its unit is typed: `500ms`, `2s`.
   public init<Value: SettingValue & Comparable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable,
     range: ClosedRange<Value>, unit: String = "", _ text: String
@@ -52,7 +57,7 @@ public struct Setting<Owner>: Sendable {
     ) { range.contains($0) }
   }
 
-  /// A number within `range`, or none: what `auto` stands for.
+  /// A number or a duration within `range`, or none: what `auto` stands for.
   public init<Value: SettingValue & Comparable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Owner, Value?> & Sendable,
     range: ClosedRange<Value>, unit: String = "", _ text: String
