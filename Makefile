@@ -367,8 +367,8 @@ STAGE := .build/install
 LISTED := Tools/libraries
 TARGET = $(DESTDIR)$(PREFIX)
 
-# These bring all others along. Look at the pages by `python3 -m http.server --directory .build/documentation`,
-# under http://localhost:8000/documentation.
+# These bring all others along. Look at the pages under http://localhost:8000/documentation, after
+# `python3 -m http.server --directory .build/documentation`.
 DOCUMENTED := SprocketCapture SprocketCommandLine SprocketTesting
 docs: packages
 	for target in $(DOCUMENTED); do swift build $(RELEASE) --target $$target; done

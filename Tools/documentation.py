@@ -2,9 +2,9 @@
 
     python3 Tools/documentation.py MODULES PAGES
 
-MODULES is the folder of a build's modules, such as .build/release/Modules; nothing is compiled. Pages go to the
-folder PAGES, which is made anew. A product's modules are its own and all that these re-export, each documented
-once. A warning of DocC, such as a link to nothing, is an error.
+MODULES is the folder of a build's modules, such as .build/release/Modules; nothing is compiled. Pages go to
+the folder PAGES, which is made anew. A product's modules are its own and all that these re-export, each
+documented once. A warning of DocC, such as a link to nothing, is an error.
 """
 
 import json

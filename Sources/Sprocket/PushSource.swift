@@ -13,6 +13,7 @@ internal import SprocketEngine
 /// Frames are raw pixels (`FrameFormat.pixelFormat` other than MJPEG). Each is copied twice: here, and
 /// into the run. All functions may be called from any thread.
 public final class PushSource: Source, Sendable {
+  /// What became of a frame that was pushed.
   public enum Pushed: Sendable, Hashable {
     /// The frame will be in the run, unless that is stopped before; the summary's notes say how many
     /// were not.

@@ -109,8 +109,8 @@ def symbols(node):
 
 
 def test_one_search_finds_symbols_of_all_products(pages):
-    """The sidebar's filter looks in the index: below its one root, since it shows no other part of the index on
-    the page of a module."""
+    """The sidebar's filter looks in the index: below its one root, since it shows no other part of the index
+    on the page of a module."""
     root, = json.loads((pages / "index" / "index.json").read_text())["interfaceLanguages"]["swift"]
     found = symbols(root)
     for path, title in [
@@ -137,3 +137,15 @@ def test_each_module_says_what_to_import(pages):
                           ("sprockettestmemory", "SprocketTesting")]:
         page = json.loads((folder / f"{module}.json").read_text())
         assert f"import {words}" in [part.get("code") for part in page["abstract"]], page["abstract"]
+
+
+def test_types_and_requirements_have_comments(pages):
+    """Whoever writes a source, a sink or a stage reads these."""
+    kinds, silent = {"protocol", "struct", "class", "enum", "associatedtype"}, []
+    for path in sorted((pages / "data" / "documentation").rglob("*.json")):
+        page = json.loads(path.read_text())
+        about = page["metadata"]
+        if about.get("symbolKind") in kinds or about.get("required"):
+            name = f"{about['modules'][0]['name']}: {about['title']}"
+            silent += [name] if not page.get("abstract") else []
+    assert not silent, "\n".join(silent)

@@ -144,6 +144,7 @@ public final class ControlPort: Sendable {
   /// Writes that can be queued for the source. Larger: longer bursts of writes are accepted.
   public static let capacity = 64
 
+  /// A write that waits for the source.
   public struct Write: Sendable, BitwiseCopyable {
     public var ticket: UInt64
     public var control: UInt16

@@ -1,5 +1,6 @@
 /// A source, a sink or a run cannot do what was asked, or failed.
 public struct RunError: Error, Sendable, CustomStringConvertible {
+  /// Whose fault it is, and whether anything is wrong.
   public enum Code: Sendable {
     /// The request is wrong: a missing file, a format that is not offered, a path that cannot be written.
     case usage

@@ -49,6 +49,7 @@ public struct FateCounts: Sendable, Hashable {
 
 /// The account of one run: what the source produced, and per sink where each frame ended.
 public struct Ledger: Sendable, Hashable {
+  /// The account of one sink.
   public struct Entry: Sendable, Hashable {
     public var sink: String
     public var counts: FateCounts

@@ -10,6 +10,9 @@ public protocol Sink: AnyObject {
   /// Additional sinks that this one needs, such as one that also records the end of the chain. The engine
   /// adds them to the run.
   var companions: [any Sink] { get }
+  /// Declares what is read and packed, looks at the format of the frames to come, and allocates. Called
+  /// before the first frame, and again at each epoch. What it throws refuses the run, or the change of a run
+  /// that would attach the sink; in a new epoch it ends this sink alone.
   func configure(_ setup: inout SinkSetup) throws(RunError)
   /// Chooses frames, for a sink that wants some only; `nil` for one that wants all.
   func makeSelector() -> (any FrameSelector)?
@@ -102,6 +105,8 @@ public struct LostFrame: Sendable {
 
 /// Decides which frames a sink wants: called in order, on one thread.
 public protocol FrameSelector: AnyObject {
+  /// Whether the sink wants the frame: one that it does not want is `unselected`, and is not packed.
+  /// Allocates nothing.
   func selects(_ frame: borrowing FrameView) -> Bool
 }
 

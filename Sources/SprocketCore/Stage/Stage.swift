@@ -8,11 +8,15 @@
 /// turns fractions and milliseconds into pixels and nanoseconds. `process` is called once per
 /// frame and allocates nothing. `finish` ends the run; `notes` are asked after it.
 public protocol Stage: SendableMetatype {
+  /// What it says of a frame; nothing by default.
   associatedtype Report: FrameReport = NoReport
+  /// What a user may choose; nothing by default.
   associatedtype Settings: KindSettings = NoSettings
 
+  /// Whether frames have to come in order, to one instance.
   static var order: Order { get }
 
+  /// Sets the defaults, and does nothing else: the engine then sets `settings`.
   init()
 
   /// What the user chose. The engine sets it before `configure`, and where live settings have changed.
@@ -20,10 +24,13 @@ public protocol Stage: SendableMetatype {
 
   /// Returns the format that flows on: `setup.format` unless the stage changes it.
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat
+  /// Looks at a frame, or changes its pixels, and says what becomes of it. Called once for each frame that is
+  /// intact and that no stage before dropped, on a thread of the lane; allocates nothing.
   mutating func process(_ frame: inout FrameView) -> Verdict
   /// Called after live settings have changed (`Setting.live`), between two frames. Computes again what
   /// `configure` derived from them, and allocates nothing. By default does nothing.
   mutating func retune()
+  /// Called once, after the last frame. By default does nothing.
   mutating func finish()
   /// What a user should know of how the run went, each a sentence.
   var notes: [String] { get }
@@ -59,6 +66,7 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
   case keep
   case drop(Reason)
 
+  /// Why a stage drops a frame: the frame's fate has the same name.
   public enum Reason: Sendable, BitwiseCopyable {
     /// It came too late to be of use.
     case late
