@@ -21,6 +21,7 @@ public struct ExportedPlanes: Sendable, BitwiseCopyable {
   /// 0 where the frame lies in no such memory.
   public private(set) var count = 0
 
+  /// No plane: the memory is not exported.
   public init() {}
 
   /// Adds a plane; a frame has three at most.

@@ -129,6 +129,7 @@ extension FrameRate: SettingValue {
 public enum LumaScale: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case full, half, quarter, eighth
 
+  /// 1, 2, 4 or 8.
   public var divisor: Int { 1 << Int(rawValue) }
 }
 
@@ -145,6 +146,7 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   public static func luma(_ scale: LumaScale) -> FrameParts {
     FrameParts(rawValue: 4 << UInt16(scale.rawValue))
   }
+  /// Luma in all scales.
   public static let anyLuma: FrameParts = [
     .luma(.full), .luma(.half), .luma(.quarter), .luma(.eighth),
   ]
@@ -153,6 +155,7 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   public static func reducedImage(_ scale: LumaScale) -> FrameParts {
     scale == .full ? .image : FrameParts(rawValue: 32 << UInt16(scale.rawValue))
   }
+  /// The image in all reduced scales.
   public static let anyReducedImage: FrameParts = [
     .reducedImage(.half), .reducedImage(.quarter), .reducedImage(.eighth),
   ]

@@ -2,7 +2,9 @@
 ///
 /// The default is what `Owner.init()` leaves at the key path, so it is written down once.
 public struct Setting<Owner>: Sendable {
+  /// What files and options call it: letters, digits, `-` and `_`.
   public let name: String
+  /// Shown behind the range; empty for none.
   public let unit: String
   /// What is allowed, as a person would say it: `0 to 1`, `true or false`.
   public var allowed: String { words.allowed() }
@@ -166,6 +168,7 @@ public struct Setting<Owner>: Sendable {
     return wrong.flatMap { nearestName(to: $0, among: places) }.map { "{\($0)}" }
   }
 
+  /// Sets the value that a user typed. Throws if it is not allowed, and then changes nothing.
   public func apply(_ text: String, to owner: inout Owner) throws(SettingError) {
     try parseText(text)(&owner)
   }
@@ -198,7 +201,9 @@ private struct SettingWords: Sendable {
 public struct SettingError: Error, Sendable, CustomStringConvertible {
   public let name: String
   public let given: String
+  /// What may be given, as a person would say it.
   public let allowed: String
+  /// Empty for none.
   public let unit: String
   /// What was most likely meant.
   public var near: String?

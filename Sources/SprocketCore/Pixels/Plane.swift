@@ -68,6 +68,7 @@ public struct Plane: ~Escapable {
 @safe
 public struct ImageView: ~Escapable {
   @usableFromInline let storage: ImageStorage
+  /// How its planes are laid out.
   public let format: PixelFormat
 
   @_lifetime(borrow owner)
@@ -78,8 +79,10 @@ public struct ImageView: ~Escapable {
     self.format = format
   }
 
+  /// 1 to 3.
   public var planeCount: Int { format.planeCount }
 
+  /// A plane; 0 is luma. Another index than those below `planeCount` stops the program.
   public subscript(plane index: Int) -> Plane {
     @_lifetime(copy self)
     get {

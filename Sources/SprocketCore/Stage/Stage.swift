@@ -78,10 +78,12 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
 /// A stage cannot do what was asked of it; the text says what the user can do.
 public struct StageError: Error, Sendable, CustomStringConvertible {
   public let description: String
+  /// The settings to change.
   public let settings: [SettingPath]
   /// Whether the machine lacks something, such as a library: other settings do not help.
   public let isOfMachine: Bool
 
+  /// The sentence follows the stage's name: "has a window of 9 pixels; give 8 or less".
   public init(
     _ description: String, isOfMachine: Bool = false, change settings: SettingPath...
   ) {
@@ -114,19 +116,26 @@ public struct StageSetup: ~Copyable {
   /// How long a frame takes from here to the end of chain and pack; a live reading.
   public let remaining: Remaining
 
+  /// What `reads` and `writes` declared.
   public internal(set) var parts: FrameParts = []
+  /// What `writes` declared; `nil` for a stage that changes no pixels.
   public internal(set) var writing: Writing?
   /// In frames.
   public private(set) var history = 0
+  /// In frames.
   public private(set) var lookahead = 0
+  /// Whether `steers` was called.
   public private(set) var isSteering = false
+  /// Whether `readsRemaining` was called.
   public private(set) var usesRemaining = false
+  /// What `allowsAge` declared.
   public private(set) var ageBudget: Duration?
   /// The reports of stages before this one.
   let earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   let ownSlot: ReportSlot
   /// The report that there is room for; `nil` for any.
   let ownReport: (any FrameReport.Type)?
+  /// What `report` declared.
   public private(set) var reportType: (any FrameReport.Type)?
 
   public init(
