@@ -237,6 +237,12 @@ def test_a_live_source_that_breaks_within_a_frame_fails(wire):
     assert account["produced"] == 1
 
 
+def test_a_live_source_that_cannot_be_read_fails():
+    """A descriptor that is not open."""
+    result = own("run", "--source", "wire:77", "--null", "--quiet")
+    assert result.returncode == 1 and "the wire cannot be read (error 9)" in result.stderr
+
+
 def test_the_document_shows_that_source():
     """The code of docs/sources.md is what these tests run."""
     source = (ROOT / "Tests" / "Own" / "WireSource.swift").read_text()

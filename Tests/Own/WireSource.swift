@@ -45,6 +45,7 @@ final class WireSource: Source {
 
   /// Waits for the first frame, which tells the size.
   func open() throws(RunError) -> SourceDescription {
+    try settings.check(of: "the source wire")
     while held == nil {
       guard try receive(within: 20_000_000) else {
         throw RunError(.failed, "no frame came over the wire; look at its device")
@@ -115,12 +116,14 @@ final class WireSource: Source {
     let count = unsafe bytes.withUnsafeMutableBytes { memory in
       unsafe read(descriptor, memory.baseAddress! + start, wanted - start)
     }
-    if count < 0, errno == EINTR || errno == EAGAIN { return true }
-    guard count > 0 || received == 0 else {
+    guard count >= 0 || errno == EINTR || errno == EAGAIN else {
+      throw RunError(.failed, "the wire cannot be read (error \(errno)); look at its device")
+    }
+    guard count != 0 || received == 0 else {
       throw RunError(.failed, "the wire broke within a frame; look at its device")
     }
-    guard count > 0 else { return false }
-    received += count
+    guard count != 0 else { return false }
+    received += max(0, count)
     if received == Self.headBytes { try readHead() }
     if received == bytes.count { announce() }
     return true
