@@ -10,7 +10,7 @@
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
 #                FIELDS=meter.mean,focus draws these; PROGRAM, which wrote them, knows their units
-#   make docs    SprocketCapture's documentation with tutorials, as pages in .build/documentation
+#   make docs    documentation of all products with tutorials, as pages in .build/documentation
 #   make install put the program, which then needs no Swift, its manual, completions and documents under
 #                PREFIX=/usr/local; `make uninstall` takes them away
 #   make deb     make dist/*.deb, a package of Debian with the same files
@@ -367,12 +367,12 @@ STAGE := .build/install
 LISTED := Tools/libraries
 TARGET = $(DESTDIR)$(PREFIX)
 
-# The plug-in builds the library once more, to read its symbols. Look at the pages by
-# `python3 -m http.server --directory .build/documentation`, under /documentation/sprocketcapture.
+# These bring all others along. Look at the pages under http://localhost:8000/documentation, after
+# `python3 -m http.server --directory .build/documentation`.
+DOCUMENTED := SprocketCapture SprocketCommandLine SprocketTesting
 docs: packages
-	mkdir -p .build/documentation
-	SPROCKET_DOCS=1 swift package --scratch-path .build/docs --allow-writing-to-directory .build/documentation \
-	  generate-documentation --target SprocketCapture --warnings-as-errors --output-path .build/documentation
+	for target in $(DOCUMENTED); do swift build $(RELEASE) --target $$target; done
+	python3 Tools/documentation.py "$$(swift build $(RELEASE) --show-bin-path)/Modules" .build/documentation
 
 full-prefix:
 	@[[ "$(PREFIX)" = /* ]] || { echo "give PREFIX as a full path: PREFIX=$(CURDIR)/$(PREFIX)" >&2; exit 1; }

@@ -29,11 +29,6 @@ let stageLibraries: [String: [Target.Dependency]] = ["Codes": ["SprocketZBar"]]
 /// runs few of them under a sanitizer would build all. Only `make` sets it.
 let chosenTests = Context.environment["SPROCKET_TESTS"]?.split(separator: ",").map(String.init)
 
-/// What `make docs` needs, and nothing else does.
-let documentation: [Package.Dependency] =
-  Context.environment["SPROCKET_DOCS"] == nil
-  ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
-
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -74,7 +69,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-  ] + documentation,
+  ],
   targets: [
     // System libraries: a module map and a shim, no Swift.
     .systemLibrary(name: "CSprocketALSA", pkgConfig: "alsa"),

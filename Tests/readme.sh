@@ -73,5 +73,6 @@ RELEASE=$(make --silent flags)
 SWIFT_EXEC=$(Tools/toolchain .build/toolchain)
 export RELEASE SWIFT_EXEC
 run_commands .
-compile_documents README.md docs/library.md docs/stages.md docs/cameras.md docs/several.md docs/capture.md
+compile_documents README.md docs/library.md docs/sources.md docs/stages.md docs/cameras.md docs/several.md \
+  docs/capture.md
 for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done

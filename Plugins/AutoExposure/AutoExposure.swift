@@ -13,6 +13,7 @@ public struct AutoExposure: Stage {
 
   public static var order: Order { .sequence }
 
+  /// Whether the controller works.
   public enum Mode: String, Sendable, CaseIterable, SettingValue {
     /// As it is at the start.
     case locked

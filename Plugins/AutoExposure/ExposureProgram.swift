@@ -3,6 +3,7 @@ public import SprocketCore
 
 /// Divides a setting between exposure and gain. Pure.
 public struct ExposureProgram: Sendable {
+  /// What is changed first where a picture needs more light.
   public enum Line: String, Sendable, CaseIterable, SettingValue {
     /// As long an exposure as is allowed, then gain: the least noise.
     case exposure

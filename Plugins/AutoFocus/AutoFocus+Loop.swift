@@ -3,6 +3,7 @@ public import SprocketCore
 // What happens at each frame: answers in, a look, a write, a report.
 
 extension AutoFocus {
+  /// What the controller did at a frame.
   public struct Report: FrameReport {
     var state: ReportWord<FocusControl.State>
     /// Where the lens was sent last; NaN before that.

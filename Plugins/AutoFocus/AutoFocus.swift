@@ -57,6 +57,7 @@ public struct AutoFocus: Stage {
 
   public var settings = Settings()
 
+  /// Whether, and how often, the controller searches.
   public enum Mode: String, SettingValue, CaseIterable {
     /// The lens stays.
     case locked

@@ -4,6 +4,7 @@ public import SprocketCore
 /// `lens=0,0.5,1`, or another control by its own numbers, `brightness=100,150`. Where a comma has another
 /// meaning, as in `--stage`, a slash stands for it.
 public struct BracketSteps: SettingValue, Hashable {
+  /// What the numbers of the steps mean.
   public enum Kind: Sendable, Hashable {
     /// Doublings of the exposure that there is.
     case ev

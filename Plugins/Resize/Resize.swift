@@ -42,6 +42,7 @@ public struct Resize: Stage {
 
   public var settings = Settings()
 
+  /// What becomes of the picture's aspect.
   public enum Mode: String, Sendable, CaseIterable, SettingValue {
     /// As large as the size allows, with the picture's own aspect.
     case fit

@@ -36,6 +36,7 @@ public struct Rotate: Stage {
     case threeQuarters = "270"
   }
 
+  /// Which sides are exchanged after the turn.
   public enum Mirror: String, Sendable, CaseIterable, SettingValue {
     case none
     /// Exchanges left and right.

@@ -2,6 +2,7 @@ public import SprocketCore
 
 /// How the picture moved since the frame that it was compared with: the nearest intact earlier one.
 public struct MotionReport: FrameReport {
+  /// What the frame was compared with.
   public enum Comparison: String, CaseIterable, ReportWords {
     /// There is nothing before it to compare with.
     case first

@@ -32,6 +32,7 @@ public struct Undistort: Stage {
 
   public var settings = Settings()
 
+  /// The model of the lens; `auto` takes the file's.
   public enum Model: String, Sendable, CaseIterable, SettingValue {
     case auto, pinhole, fisheye
   }

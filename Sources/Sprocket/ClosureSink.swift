@@ -13,10 +13,14 @@ public final class ClosureSink: Sink {
   private let takesLatest: Bool
   private let body: @Sendable (borrowing FrameView) throws -> Void
 
+  /// Makes a sink of a closure.
+  ///
   /// - Parameters:
   ///   - name: the key in the summary.
   ///   - parts: what the closure reads of the pixels; reading anything else stops the program.
   ///   - takesLatest: gives the newest frame only, each time that the closure has returned.
+  ///   - body: called for each frame, on the sink's thread. What it throws ends the sink, and is an error of
+  ///     the run.
   public init(
     _ name: String = "closure", reading parts: FrameParts = [], takesLatest: Bool = false,
     _ body: @escaping @Sendable (borrowing FrameView) throws -> Void

@@ -121,6 +121,7 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     return Iterator(copies: self)
   }
 
+  /// Waits for the copies of one reader.
   public final class Iterator: AsyncIteratorProtocol {
     private let copies: FrameCopies
 

@@ -53,8 +53,11 @@ public final class PushAudioSource: AudioSource, Sendable {
   /// Longest gap (nanoseconds) of which samples are missing; after a longer one a new segment begins.
   private static let longestGap: Int64 = 3_600_000_000_000
 
+  /// Makes a source of sound that the program pushes.
+  ///
   /// - Parameters:
   ///   - name: what the summary calls it.
+  ///   - format: that of the samples.
   ///   - isLive: sound does not wait for the run: samples that find no room are `missing`. Else `push` waits,
   ///     and none is lost.
   ///   - clock: of the times; as the pictures' one. By default the monotonic one where it is live, else that

@@ -13,6 +13,7 @@ internal import SprocketEngine
 /// Frames are raw pixels (`FrameFormat.pixelFormat` other than MJPEG). Each is copied twice: here, and
 /// into the run. All functions may be called from any thread.
 public final class PushSource: Source, Sendable {
+  /// What became of a frame that was pushed.
   public enum Pushed: Sendable, Hashable {
     /// The frame will be in the run, unless that is stopped before; the summary's notes say how many
     /// were not.
@@ -45,9 +46,12 @@ public final class PushSource: Source, Sendable {
   /// Counts what happened, so that each side can wait for the other.
   private let changes = FutexWord()
 
-  /// Where the source is not live, frames are as far apart as `format.rate` says, if that is known.
+  /// Makes a source of frames that the program pushes.
+  ///
   /// - Parameters:
   ///   - name: what the summary calls it.
+  ///   - format: that of each frame. Where the source is not live, frames are as far apart as `format.rate`
+  ///     says, if that is known.
   ///   - isLive: frames do not wait for the run: one that finds no room is `missing`, and sinks may fall
   ///     behind. Else `push` waits, and no frame is lost.
   ///   - room: frames that may wait for the run, 1 or more; each takes its bytes of memory.
@@ -69,6 +73,7 @@ public final class PushSource: Source, Sendable {
   /// Hands over a frame: its planes one behind the other, rows without padding.
   ///
   /// - Parameters:
+  ///   - bytes: all of a frame; another number of bytes stops the program.
   ///   - captured: nanoseconds on the source's clock: the monotonic one where it is live or the rate is not
   ///     known, and by default now; else the time of a recording, and by default a frame's time after the
   ///     frame before. Times rise from frame to frame.

@@ -140,6 +140,7 @@ public struct Run: Sendable, Equatable {
   /// Version of descriptions of runs. It is increased where an older program would misread a newer file.
   public static let version = 1
 
+  /// One source of the run, with its label.
   public struct Source: Sendable, Equatable {
     /// Names the source in names of files, options and messages.
     public var label: String

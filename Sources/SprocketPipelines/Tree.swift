@@ -13,12 +13,14 @@ public struct Mark: Sendable, Hashable, CustomStringConvertible {
 /// What a file of YAML or JSON has, before anybody looks at its meaning. Scalars are texts until the setting
 /// that they are for reads them. Trees are equal where their contents are, wherever they stand.
 public struct Tree: Sendable, Equatable {
+  /// What stands at a place of the file.
   public indirect enum Content: Sendable, Equatable {
     case scalar(Scalar)
     case list([Tree])
     case map([Entry])
   }
 
+  /// A text, a number, `true`, `false` or `null`, as it is written.
   public struct Scalar: Sendable, Equatable {
     public var text: String
     /// Written in quotes, so that it is text and no number.
@@ -31,6 +33,7 @@ public struct Tree: Sendable, Equatable {
     }
   }
 
+  /// A key of a map, with its value.
   public struct Entry: Sendable, Equatable {
     public var key: String
     public var mark: Mark?

@@ -2,6 +2,7 @@ public import SprocketCore
 
 /// What a user may choose about the built-in scene.
 public struct SceneSettings: SourceSettings {
+  /// How chroma of the scene's JPEGs is subsampled.
   public enum Subsampling: String, Sendable, CaseIterable, SettingValue {
     case half420 = "420"
     case half422 = "422"

@@ -61,7 +61,10 @@ public struct StageUnderTest<S: Stage> {
   /// report are declared wrongly.
   ///
   /// - Parameters:
+  ///   - stage: with the settings that the test chose.
   ///   - frame: a sample of the frames to come; all have its format.
+  ///   - isLive: what `StageSetup.isLive` says.
+  ///   - remaining: what `StageSetup.readsRemaining` returns.
   ///   - controls: the port for a stage that writes controls. The test takes the writes with `take()` and
   ///     answers them with the `events` of a later frame.
   public init(
@@ -87,6 +90,7 @@ public struct StageUnderTest<S: Stage> {
   /// Shows one frame to the stage.
   ///
   /// - Parameters:
+  ///   - frame: the frame, in the format that the stage was configured for.
   ///   - earlier: previous frames, the nearest first; at most the history that the stage declared.
   ///   - later: following frames, the nearest first; at most the look-ahead that the stage declared.
   public mutating func process(

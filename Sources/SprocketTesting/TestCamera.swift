@@ -66,6 +66,7 @@ public final class TestCamera: Source {
   /// Makes each step from the written values of controls.
   ///
   /// - Parameters:
+  ///   - rate: frames per second, by which the frames' times are apart.
   ///   - controls: each starts at its `defaultValue`, or at its minimum.
   ///   - delay: 1 or more. A write that a stage makes on frame n shows in frame n + delay; so does its
   ///     completion event.

@@ -54,6 +54,8 @@ public struct TestRun: Sendable {
   /// Runs `stages` on `source` until the source ends.
   ///
   /// - Parameters:
+  ///   - source: is used once, as in any run.
+  ///   - stages: the chain, in its order.
   ///   - changes: changes of live settings, in order.
   ///   - workers: threads of each parallel lane.
   ///   - limit: ends the run after that many frames.

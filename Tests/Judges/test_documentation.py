@@ -1,16 +1,14 @@
-"""Code in the documentation of SprocketCapture, as `make docs` shows it, compiles: that of the tutorials, and
-the blocks in comments."""
+"""The documentation of all products, as `make docs` makes it: its pages and their search. Code in that of
+SprocketCapture compiles: the tutorials', and the blocks in comments."""
 
 import json
-import pathlib
-import platform
 import re
 import subprocess
 
 import pytest
 
 from program import LIMIT
-from test_misuse import ROOT, compile, module_maps, modules
+from test_misuse import ROOT, compile, modules
 
 CAPTURE = ROOT / "Sources" / "SprocketCapture"
 RESOURCES = CAPTURE / "Documentation.docc" / "Resources"
@@ -84,20 +82,70 @@ def test_comments(tmp_path):
     assert result.returncode == 0, result.stderr
 
 
-def test_pages(tmp_path):
-    """What `make docs` does, of modules that are there: no warning, and the tutorials among the pages."""
-    command = [
-        "swift", "symbolgraph-extract", "-module-name", "SprocketCapture", "-target",
-        f"{platform.machine()}-unknown-linux-gnu", "-I", str(modules()), *module_maps(),
-        "-minimum-access-level", "public", "-output-dir", str(tmp_path)]
-    subprocess.run(command, check=True, capture_output=True, timeout=LIMIT)
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """What `make docs` makes, of modules that are there. A warning of DocC is an error of the tool."""
+    folder = tmp_path_factory.mktemp("documentation") / "pages"
     result = subprocess.run(
-        ["docc", "convert", RESOURCES.parent, "--additional-symbol-graph-dir", tmp_path, "--output-path",
-         tmp_path / "pages", "--fallback-display-name", "SprocketCapture",
-         "--fallback-bundle-identifier", "sprocket"],
-        capture_output=True, text=True, timeout=LIMIT)
-    assert result.returncode == 0, result.stderr
-    assert "warning:" not in result.stdout + result.stderr, result.stdout + result.stderr
-    pages = tmp_path / "pages" / "data"
-    assert (pages / "documentation" / "sprocketcapture" / "capturesession.json").exists()
-    assert len(list((pages / "tutorials").rglob("*.json"))) >= 4
+        ["python3", ROOT / "Tools" / "documentation.py", modules(), folder], capture_output=True, text=True,
+        timeout=LIMIT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder
+
+
+def test_pages(pages):
+    assert (pages / "data" / "documentation" / "sprocketcapture" / "capturesession.json").exists()
+    assert len(list((pages / "data" / "tutorials").rglob("*.json"))) >= 4
+    listed = json.loads((pages / "data" / "documentation.json").read_text())["references"].values()
+    assert {"SprocketCore", "SprocketCapture", "Stabilizer"} <= {part["title"] for part in listed}
+
+
+def symbols(node):
+    """{path: title} of a node of the index and of all below it."""
+    found = {node["path"]: node["title"]} if "path" in node else {}
+    for child in node.get("children", ()):
+        found |= symbols(child)
+    return found
+
+
+def test_one_search_finds_symbols_of_all_products(pages):
+    """The sidebar's filter looks in the index: below its one root, since it shows no other part of the index
+    on the page of a module."""
+    root, = json.loads((pages / "index" / "index.json").read_text())["interfaceLanguages"]["swift"]
+    found = symbols(root)
+    for path, title in [
+            ("sprocketcore/source", "Source"), ("sprocketcore/arrivedframe", "ArrivedFrame"),
+            ("sprocketcore/captureslot", "CaptureSlot"), ("sprocketcore/stage", "Stage"),
+            ("sprocketengine/engine", "Engine"), ("sprocketsinks/moviesink", "MovieSink"),
+            ("sprocket/pushsource", "PushSource"), ("sprocketcapture/capturesession", "CaptureSession"),
+            ("sprocketpipelines/run", "Run"), ("sprocketcommandline/sprocketmain", "sprocketMain"),
+            ("stabilizer/stabilizer", "Stabilizer"), ("sprockettesting/testrun", "TestRun")]:
+        paths = [one for one, name in found.items() if re.search(rf"\b{title}\b", name)]
+        assert f"/documentation/{path}" in [re.sub(r"\(.*", "", one) for one in paths], paths
+    types = {node["type"] for node in root["children"]}
+    assert types == {"collection"}, "a node that is called a module has a sidebar, and a search, of its own"
+    # A symbol that is re-exported has its page where it is declared.
+    assert [one for one, name in found.items() if name == "ArrivedFrame"] == [
+        "/documentation/sprocketcore/arrivedframe"]
+
+
+def test_each_module_says_what_to_import(pages):
+    folder = pages / "data" / "documentation"
+    for product in re.findall(r"^\| `(Sprocket\w*)` \|", (ROOT / "docs" / "library.md").read_text(), re.M):
+        assert (folder / f"{product.lower()}.json").exists(), f"{product} is a product without a page"
+    for module, words in [("stabilizer", "SprocketStages"), ("sprocketengine", "Sprocket"),
+                          ("sprockettestmemory", "SprocketTesting")]:
+        page = json.loads((folder / f"{module}.json").read_text())
+        assert f"import {words}" in [part.get("code") for part in page["abstract"]], page["abstract"]
+
+
+def test_types_and_requirements_have_comments(pages):
+    """Whoever writes a source, a sink or a stage reads these."""
+    kinds, silent = {"protocol", "struct", "class", "enum", "associatedtype"}, []
+    for path in sorted((pages / "data" / "documentation").rglob("*.json")):
+        page = json.loads(path.read_text())
+        about = page["metadata"]
+        if about.get("symbolKind") in kinds or about.get("required"):
+            name = f"{about['modules'][0]['name']}: {about['title']}"
+            silent += [name] if not page.get("abstract") else []
+    assert not silent, "\n".join(silent)

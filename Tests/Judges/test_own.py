@@ -4,11 +4,15 @@ import os
 import pathlib
 import re
 import resource
+import select
+import signal
+import struct
 import subprocess
+import time
 
 import pytest
 
-from program import LIMIT, SPROCKET
+from program import LIMIT, ROOT, SPROCKET, wait_for
 
 OWN = str(pathlib.Path(SPROCKET).with_name("SprocketOwn"))
 
@@ -51,6 +55,9 @@ def test_its_inspector_knows_them():
     (["--source", "scene:seed=2"], ["give seed=2 as a setting (--source-set)"]),
     (["--source", "ramp:no"], ["ramp: count=no is not allowed"]),
     (["--source", "ramp:9", "--source-set", "step=0"], ["step=0 is not allowed", "1 to 255"]),
+    (["--source", "wire:3", "--source-set", "patience=9ms"],
+     ["patience=9ms is not allowed", "10ms to 60s with its unit"]),
+    (["--source", "wire:3", "--source-set", "patience=1"], ["patience=1 is not allowed"]),
     (["--source", "ramp:9", "--sink", "bright:above=300"], ["above=300", "0 to 255", "(--sink)"]),
     (["--source", "ramp:9", "--pipe", "rgb:fit=z"], ["fit=z is not allowed", "(--pipe)"]),
     (["--source", "ramp:9", "--share", "x,batch=0"], ["batch=0 is not allowed", "(--share)"]),
@@ -124,3 +131,119 @@ def test_a_default_that_is_not_allowed_is_refused_before_a_run():
         result = subprocess.run([OWN, *arguments], capture_output=True, text=True, timeout=LIMIT,
                                 env=environment)
         assert (result.returncode, result.stderr) == (2, sentence)
+
+
+def wire_frame(number, width=16, height=8, damaged=False, date=None):
+    """A frame as Tests/Own/WireSource.swift reads it."""
+    date = time.time_ns() if date is None else date
+    head = struct.pack("<6I", number, width, height, damaged, date & 0xffffffff, date >> 32)
+    return head + bytes([number % 256]) * (width * height)
+
+
+class Wire:
+    """The program over a live source whose frames a test sends, with its reports as they come."""
+
+    def __init__(self, summary):
+        self.reader, self.writer = os.pipe()
+        self.summary = summary
+        self.process = subprocess.Popen(
+            [OWN, "run", "--source", f"wire:{self.reader}", "--source-set", "startup=1", "--source-set",
+             "patience=500ms", "--reports", "-", "--null", "--quiet", "--summary", summary],
+            pass_fds=[self.reader], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def send(self, *frames):
+        os.write(self.writer, b"".join(frames))
+
+    def report(self):
+        """The next frame's report."""
+        line = b""
+        while not line.endswith(b"\n"):
+            line += os.read(self.process.stdout.fileno(), 1)
+        return json.loads(line)
+
+    def end(self):
+        """What the run said, and its account."""
+        reports, errors = self.process.communicate(timeout=LIMIT)
+        account = json.loads(self.summary.read_text()) if self.summary.exists() else None
+        return self.process.returncode, errors.decode(), reports.decode().splitlines(), account
+
+
+@pytest.fixture
+def wire(tmp_path):
+    wire = Wire(tmp_path / "summary.json")
+    yield wire
+    wire.process.kill()
+    wire.process.communicate()
+    os.close(wire.reader)
+    os.close(wire.writer)
+
+
+def test_a_live_source_is_accounted_for(wire):
+    """A startup frame, a good one, one that never came, a damaged one; a silence; another size; an interrupt
+    in the middle of a frame. docs/sources.md says what becomes of each."""
+    start = time.time_ns() - 1_000_000_000
+    dates = {number: start + number * 40_000_000 for number in (10, 11, 13, 14)}
+    wire.send(*[wire_frame(number, damaged=number == 13, date=date) for number, date in dates.items()])
+    reports = [wire.report() for _ in range(5)]
+    assert [(report["sequence"], report["fate"]) for report in reports] == [
+        (10, "startup"), (11, "delivered"), (12, "missing"), (13, "corrupt"), (14, "delivered")]
+    # Dates became times of the clock that the run has.
+    captured = {report["sequence"]: report["captured_ns"] for report in reports}
+    assert captured[14] - captured[10] == dates[14] - dates[10]
+    assert abs(time.time_ns() - time.monotonic_ns() + captured[10] - dates[10]) < 1_000_000_000
+
+    time.sleep(0.8)
+    wire.send(wire_frame(15))
+    stalled, = wire.report()["events"]
+    assert stalled["kind"] == "stalled" and stalled["wait_us"] >= 500_000
+
+    # What comes while the epoch before drains is overrun, which is told with a later frame: send until one is
+    # delivered.
+    last, report = 15, {"fate": None}
+    while report["fate"] != "delivered":
+        last += 1
+        wire.send(wire_frame(last, 32, 24))
+        while select.select([wire.process.stdout], [], [], 0.1)[0]:
+            report = wire.report()
+    assert report["epoch"] == 1
+
+    wire.send(wire_frame(last + 1, 32, 24)[:100])
+    wire.process.send_signal(signal.SIGINT)
+    code, errors, _, account = wire.end()
+    assert (code, errors) == (0, "")
+    assert account["epochs"] == 2 and account["produced"] == last - 10 + 1
+    fates = account["sinks"]["null"]
+    assert [fates[fate] for fate in ("startup", "missing", "corrupt")] == [1, 1, 1]
+    assert fates["delivered"] + fates["overrun"] == account["produced"] - 3
+    assert (account["source"]["width"], account["source"]["height"]) == (32, 24)
+
+
+def test_a_live_source_is_interrupted_while_it_opens(wire):
+    """It waits for the rest of its first frame, and one signal ends that."""
+    wire.send(wire_frame(1)[:30])
+    wait_for(lambda: not select.select([wire.reader], [], [], 0)[0], wire.process)
+    wire.process.send_signal(signal.SIGINT)
+    code, errors, reports, account = wire.end()
+    assert (code, reports, account) == (1, [], None)
+    assert "stopped" in errors and "does not answer" not in errors
+
+
+def test_a_live_source_that_breaks_within_a_frame_fails(wire):
+    wire.send(wire_frame(1), wire_frame(2)[:30])
+    os.close(wire.writer)
+    wire.writer = os.open(os.devnull, os.O_WRONLY)
+    code, errors, _, account = wire.end()
+    assert code == 1 and "the wire broke within a frame" in errors
+    assert account["produced"] == 1
+
+
+def test_a_live_source_that_cannot_be_read_fails():
+    """A descriptor that is not open."""
+    result = own("run", "--source", "wire:77", "--null", "--quiet")
+    assert result.returncode == 1 and "the wire cannot be read (error 9)" in result.stderr
+
+
+def test_the_document_shows_that_source():
+    """The code of docs/sources.md is what these tests run."""
+    source = (ROOT / "Tests" / "Own" / "WireSource.swift").read_text()
+    assert f"```swift\n{source}```\n" in (ROOT / "docs" / "sources.md").read_text()

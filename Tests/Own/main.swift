@@ -1,4 +1,4 @@
-// The command line with a source and a sink of its own; Tests/Judges/test_own.py runs it.
+// The command line with sources and sinks of its own; Tests/Judges/test_own.py runs it.
 
 import Glibc
 import Sprocket
@@ -87,5 +87,5 @@ let wrong = unsafe getenv("SPROCKET_OWN_STAGE").map { name in
 sprocketMain(
   stages: builtinStages + [Burn.plugin, SlowStage.plugin, TrapStage.plugin]
     + [wrong].compactMap(\.self),
-  sources: builtinSources + [RampSource.kind],
+  sources: builtinSources + [RampSource.kind, WireSource.kind],
   sinks: builtinSinks + [BrightSink.kind, ExportSink.kind])

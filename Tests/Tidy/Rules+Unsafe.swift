@@ -25,7 +25,8 @@ extension Rules {
     Permission("Benchmarks/Sources/StageTime", ["LumaFrames"], "frames in memory, a clock"),
     Permission("Benchmarks/Sources/TensorTime", ["Pictures"], "frames in memory, a clock"),
     Permission("Plugins/Undistort", ["CalibrationFile"], "reads a file"),
-    Permission("Tests/Own", ["ExportSink"], "maps a frame's memory"),
+    Permission(
+      "Tests/Own", ["ExportSink", "WireSource"], "maps a frame's memory; reads a descriptor"),
     Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
       "Sources/SprocketCapture/Session", ["CaptureExecutor", "CaptureSession"],

@@ -34,6 +34,7 @@ public struct SoundCopy: Sendable {
 /// Gives a program each block of sound, on a thread of its own. Sound is never discarded to catch up: a
 /// callback that is too slow for seconds loses the oldest, and is told how many samples by `missing`.
 public final class AudioDataOutput: TakesAudio, ReadsSound {
+  /// Gets a block of sound and its samples, on the output's thread; the span is lent for the call.
   public typealias Handler = @Sendable (SoundBlock, Span<UInt8>) -> Void
 
   public let core = OutputCore("audio-data")

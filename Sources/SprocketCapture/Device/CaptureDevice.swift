@@ -4,8 +4,10 @@ internal import Sprocket
 ///
 /// It is found by its identity, which it keeps in whatever port (docs/cameras.md).
 public final class CaptureDevice: Sendable {
+  /// Whether it is a camera or a microphone.
   public enum MediaType: Sendable, Hashable { case video, audio }
 
+  /// Where a camera looks.
   public enum Position: Sendable, Hashable {
     /// Towards the user.
     case front
@@ -14,6 +16,7 @@ public final class CaptureDevice: Sendable {
     case unspecified
   }
 
+  /// Whether it is a part of the machine.
   public enum DeviceType: Sendable, Hashable, CaseIterable {
     /// Part of this machine, by its position.
     case builtInCamera

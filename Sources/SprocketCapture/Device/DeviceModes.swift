@@ -22,6 +22,7 @@ public enum ExposureMode: Sendable, Hashable {
   case custom(duration: Duration? = nil, gain: Double? = nil)
 }
 
+/// Who sets the white balance.
 public enum WhiteBalanceMode: Sendable, Hashable {
   /// Stays as it is, or has a colour temperature in kelvins.
   case locked(kelvins: Double? = nil)
@@ -30,6 +31,7 @@ public enum WhiteBalanceMode: Sendable, Hashable {
   case continuous
 }
 
+/// Whether the lamp is lit, and how brightly.
 public enum TorchMode: Sendable, Hashable {
   case off
   /// 0 to 1; `nil` for the lamp's own brightness.

@@ -68,6 +68,7 @@ public enum RecordingEvent: Sendable {
 
 /// Receives the events of a recording, on the actor that started it. One function is required.
 public protocol RecordingDelegate: AnyObject {
+  /// Called when the file is begun.
   func fileOutput(_ output: MovieFileOutput, didStartRecordingTo path: String)
   /// Called exactly once for each recording that was asked for, also if nothing was written.
   func fileOutput(_ output: MovieFileOutput, didFinishRecording result: RecordingResult)

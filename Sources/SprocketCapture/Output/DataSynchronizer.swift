@@ -27,6 +27,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     public let data: Data
   }
 
+  /// Gets a frame and what belongs to it, on the output's thread; the frame is lent for the call.
   public typealias Handler = @Sendable (borrowing FrameView, Data) -> Void
 
   public let core = OutputCore("together")

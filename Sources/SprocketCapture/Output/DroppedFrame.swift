@@ -2,6 +2,7 @@ internal import Sprocket
 
 /// A frame that an output did not get.
 public struct DroppedFrame: Sendable, Hashable {
+  /// Why an output did not get a frame.
   public enum Reason: Sendable, Hashable {
     /// It came while the callback was busy, or a stage dropped it because it was late.
     case late

@@ -16,6 +16,7 @@ public struct MetadataObject: Sendable {
 ///
 ///     let metadata = MetadataOutput(types: ["motion"]) { objects in print(objects.count) }
 public final class MetadataOutput: TakesVideo, SessionOutput {
+  /// Gets what was found in a frame, on the output's thread.
   public typealias Handler = @Sendable ([MetadataObject]) -> Void
 
   public let core = OutputCore("metadata")

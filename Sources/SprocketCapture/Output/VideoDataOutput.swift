@@ -10,7 +10,9 @@ public import Sprocket
 /// `discardsLateFrames` is false: then some wait, and a callback that is too slow for long loses the oldest.
 /// Each frame that is dropped is told of once. No other output waits for it.
 public final class VideoDataOutput: TakesVideo, SessionOutput {
+  /// Gets a frame on the output's thread; it is lent for the call.
   public typealias FrameHandler = @Sendable (borrowing FrameView) -> Void
+  /// Gets what is known of a frame that was dropped, on the output's thread.
   public typealias DropHandler = @Sendable (DroppedFrame) -> Void
 
   public let core = OutputCore("video-data")

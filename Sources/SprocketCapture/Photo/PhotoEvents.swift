@@ -17,14 +17,21 @@ public enum PhotoEvent: Sendable {
 
 /// Receives the events of a capture, on the actor that started it. One function is required.
 public protocol PhotoCaptureDelegate: AnyObject {
+  /// Called first: the settings are decided.
   func photoOutput(_ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings)
+  /// Called before the frame of the photograph.
   func photoOutput(_ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings)
+  /// Called when the frame was captured; the photograph is still to be made.
   func photoOutput(_ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings)
+  /// Called for each photograph, when it is complete. The one required function.
   func photoOutput(_ output: PhotoOutput, didFinishProcessing photo: CapturedPhoto)
+  /// Called when the last frame of a live photograph's movie was captured; the file is still to be completed.
   func photoOutput(
     _ output: PhotoOutput, didFinishRecordingLiveMovieTo path: String,
     for resolved: ResolvedPhotoSettings)
+  /// Called when the live photograph's movie is complete.
   func photoOutput(_ output: PhotoOutput, didFinishProcessing movie: LivePhotoMovie)
+  /// Called last, exactly once for each capture, with what went wrong.
   func photoOutput(
     _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
     error: CaptureError?)

@@ -41,6 +41,7 @@ public enum PhotoMoment: Sendable, Hashable {
 
 /// How one capture is to be made. Consumed by `PhotoOutput.capture`: the same settings cannot be used twice.
 public struct PhotoSettings: ~Copyable, Sendable {
+  /// Whether the flash fires; `auto`: if the scene is dark.
   public enum FlashMode: Sendable, Hashable { case off, on, auto }
 
   /// The same in no other settings of this process.

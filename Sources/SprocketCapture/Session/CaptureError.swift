@@ -2,6 +2,7 @@ internal import Sprocket
 
 /// Why a session, a device or an output did not do what it was asked for.
 public struct CaptureError: Error, Sendable, CustomStringConvertible {
+  /// What went wrong.
   public enum Code: Sendable, Hashable {
     /// The user may not open the device.
     case notAuthorized

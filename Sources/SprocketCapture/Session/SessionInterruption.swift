@@ -1,5 +1,6 @@
 /// A time in which a running session gets no frames, and which it waits out by itself.
 public enum SessionInterruption: Sendable, Hashable {
+  /// Why no frames come.
   public enum Reason: Sendable, Hashable {
     /// The camera was unplugged. The session goes on when it is back, and no other program has it.
     case deviceDisconnected

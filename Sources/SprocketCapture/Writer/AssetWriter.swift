@@ -19,6 +19,7 @@ internal import Sprocket
 /// inputs. Its moves are those of ``State``; one that is out of turn throws. All calls may come from any
 /// thread.
 public final class AssetWriter: Sendable {
+  /// What the writer has been asked to do so far.
   public enum State: Sendable {
     /// Inputs may be added.
     case preparing

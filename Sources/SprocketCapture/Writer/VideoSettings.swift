@@ -3,6 +3,7 @@ internal import SprocketStages
 
 /// How the pictures of an ``AssetWriter`` are stored.
 public struct VideoSettings: Sendable {
+  /// How pictures are compressed.
   public enum Codec: String, Sendable, CaseIterable {
     case h264, hevc, av1
     /// Motion-JPEG: `quality` alone is for it.

@@ -97,6 +97,7 @@ public struct ArrivedSound: Sendable {
     self.timing = timing
   }
 
+  /// How the time of the first sample is known.
   public enum Timing: Sendable, BitwiseCopyable {
     /// The first sample was heard at this time (nanoseconds), exactly: of files and replays.
     case exact(Int64)

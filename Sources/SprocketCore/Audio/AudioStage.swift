@@ -4,8 +4,10 @@
 /// come, and allocates. `process` changes the samples in place, and allocates nothing. A stage imports
 /// `SprocketCore` alone.
 public protocol AudioStage: SendableMetatype {
+  /// What a user may choose; none by default.
   associatedtype Settings: KindSettings = NoSettings
 
+  /// With the defaults; the engine then sets `settings`.
   init()
 
   /// What the user chose. The engine sets it before `configure`.
@@ -18,6 +20,7 @@ public protocol AudioStage: SendableMetatype {
   /// beyond that are clipped behind the last stage, and counted.
   mutating func process(_ samples: inout MutableSpan<Float>, _ record: AudioRecord)
 
+  /// Called once, after the last block. By default does nothing.
   mutating func finish()
 
   /// What a user should know of how the run went, each a sentence.

@@ -2,7 +2,8 @@ package import Glibc
 
 // The one file that asks the clocks of the operating system. All in nanoseconds.
 
-/// The monotonic clock.
+/// The present time of the monotonic clock (`CLOCK_MONOTONIC`), in nanoseconds. Costs no system
+/// call.
 public func monotonicNow() -> Int64 { time(of: CLOCK_MONOTONIC) }
 
 /// The clock on the wall, since 1970.

@@ -17,15 +17,34 @@ package final class WallClock: Sendable {
 
   /// Nanoseconds since 1970; `nil` for times that are not on this machine's monotonic clock.
   package func time(of captured: Timestamp) -> Int64? {
-    guard captured.clock == .monotonic else { return nil }
+    captured.clock == .monotonic ? captured.nanoseconds.clampedSum(currentDifference()) : nil
+  }
+
+  /// The monotonic time of a date in nanoseconds since 1970.
+  fileprivate func monotonicTime(of date: Int64) -> Int64 {
+    date.clampedDifference(currentDifference())
+  }
+
+  private func currentDifference() -> Int64 {
     let measured = wallClockNow() - monotonicNow()
     let kept = difference.load(ordering: .relaxed)
-    guard abs(measured - kept) >= Self.tolerance else {
-      return captured.nanoseconds.clampedSum(kept)
-    }
+    guard abs(measured - kept) >= Self.tolerance else { return kept }
     difference.store(measured, ordering: .relaxed)
-    return captured.nanoseconds.clampedSum(measured)
+    return measured
   }
+}
+
+extension Timestamp {
+  /// The monotonic time of a date in nanoseconds since 1970 (UTC): for devices that stamp frames by the
+  /// clock on the wall. Their clock and this machine's have to be set alike, as NTP and PTP do; the clock's
+  /// setting moves later times. Costs two readings of clocks.
+  public init(nanosecondsSince1970 date: Int64) {
+    self.init(nanoseconds: WallClock.shared.monotonicTime(of: date), clock: .monotonic)
+  }
+
+  /// The date of this time in nanoseconds since 1970 (UTC), by the system's clock as it is set now; `nil`
+  /// for times of files and recordings, which are on no clock of this machine. Costs two readings of clocks.
+  public var nanosecondsSince1970: Int64? { WallClock.shared.time(of: self) }
 }
 
 /// Date and time of day.

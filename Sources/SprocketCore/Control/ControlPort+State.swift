@@ -3,6 +3,7 @@
 /// A control's delay: frames from the answer to a write until the picture shows the value. 0 if the frame of
 /// the answer shows it.
 public struct ControlDelayTime: Sendable, Hashable {
+  /// How the delay is known.
   public enum Origin: String, Sendable {
     /// The source answers with the first frame that shows the value.
     case told

@@ -13,10 +13,13 @@ public struct ControlDescription: Sendable, Hashable {
     case text, array
   }
 
+  /// In lower case, words joined by underscores, such as `exposure_time`.
   public var name: String
+  /// Unit of its numbers, such as `us`; empty where there is none.
   public var unit: String
   public var minimum: Double
   public var maximum: Double
+  /// What its number stands for.
   public var kind: Kind
   /// Values are the minimum and whole steps from there; 0 where any is allowed.
   public var step: Double
@@ -110,6 +113,7 @@ extension Int64 {
 
 /// One entry of a control that is a menu.
 public struct ControlChoice: Sendable, Hashable {
+  /// The number that stands for it.
   public var value: Double
   /// In lower case, words joined by underscores.
   public var name: String
@@ -124,6 +128,7 @@ public struct ControlChoice: Sendable, Hashable {
 public struct ControlValue: Sendable, Hashable, BitwiseCopyable {
   /// The control's index among the source's controls.
   public var control: UInt16
+  /// The value to be written.
   public var value: Double
 
   public init(_ control: UInt16, _ value: Double) {
@@ -144,9 +149,13 @@ public final class ControlPort: Sendable {
   /// Writes that can be queued for the source. Larger: longer bursts of writes are accepted.
   public static let capacity = 64
 
+  /// A write that waits for the source.
   public struct Write: Sendable, BitwiseCopyable {
+    /// The number that the writer was given: the event that answers has it.
     public var ticket: UInt64
+    /// The control's index among the source's controls.
     public var control: UInt16
+    /// The value to be written.
     public var value: Double
     /// Writes of the same batch that follow this one in the queue.
     public var following: UInt16 = 0

@@ -1,6 +1,7 @@
 /// Converts a control's number to microseconds, a factor or a fraction, and back. Frame records and control
 /// loops share these conversions.
 public struct ControlUnit: Sendable {
+  /// What a control changes, and its unit.
   public enum Role: String, Sendable {
     /// Exposure time in microseconds.
     case exposure

@@ -21,6 +21,7 @@ public struct DelayWatch: Sendable {
   /// not answer is noticed later.
   public static let patience: UInt64 = 8
 
+  /// What has been measured so far.
   public enum Result: Sendable, Hashable {
     case waiting
     /// The picture shows the change since `frames` frames after the answer's frame. `isCertain` is false if

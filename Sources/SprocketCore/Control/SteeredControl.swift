@@ -3,6 +3,7 @@
 ///
 /// Nothing is allocated after `init`.
 public struct SteeredControl: Sendable {
+  /// What the control changes, and its unit.
   public typealias Role = ControlUnit.Role
 
   /// What became of a write of this control's.

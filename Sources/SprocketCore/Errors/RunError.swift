@@ -1,5 +1,6 @@
 /// A source, a sink or a run cannot do what was asked, or failed.
 public struct RunError: Error, Sendable, CustomStringConvertible {
+  /// Whose fault it is, and whether anything is wrong.
   public enum Code: Sendable {
     /// The request is wrong: a missing file, a format that is not offered, a path that cannot be written.
     case usage
@@ -12,6 +13,7 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
     case readerGone
   }
 
+  /// Whose fault it is.
   public let code: Code
   /// One sentence: what is wrong, and what can be done.
   public let description: String
@@ -22,6 +24,8 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
   /// Why a device could not be opened, if that is the error.
   public let device: DeviceRefusal?
 
+  /// An error with its sentence: what is wrong, and what can be done. The command line names the options of
+  /// `settings` behind it.
   public init(_ code: Code, _ description: String, change settings: SettingPath...) {
     self.init(code, description, settings)
   }

@@ -1,5 +1,6 @@
 /// Where the planes of a frame lie in memory that other devices can use (DMABUF).
 public struct ExportedPlanes: Sendable, BitwiseCopyable {
+  /// Where one plane lies.
   public struct Plane: Sendable, Hashable, BitwiseCopyable {
     /// A file descriptor of the source's: `dup` it to keep the memory. Planes may have the same one.
     public var descriptor: Int32
@@ -20,6 +21,7 @@ public struct ExportedPlanes: Sendable, BitwiseCopyable {
   /// 0 where the frame lies in no such memory.
   public private(set) var count = 0
 
+  /// No plane: the memory is not exported.
   public init() {}
 
   /// Adds a plane; a frame has three at most.

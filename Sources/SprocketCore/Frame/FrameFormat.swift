@@ -7,10 +7,13 @@ public struct FrameFormat: Sendable, Hashable {
   public var image: PixelFormat?
   /// In pixels.
   public var width: Int
+  /// In pixels.
   public var height: Int
+  /// How samples stand for light: `.jpeg` is full range, as gray and RGB of most devices are.
   public var color: Color
-  /// Nominal frames per second as a fraction; 0/1 where unknown.
+  /// Nominal frames per second as a fraction; `.unknown` (0/1) where unknown.
   public var rate: FrameRate
+  /// How a player shows the picture: turned, stretched, in fields.
   public var presentation: Presentation
   /// An encoded frame is two JPEG images, one behind the other, each a field of half the height (of an
   /// odd height the upper field has the line more). The first is the field that
@@ -21,6 +24,8 @@ public struct FrameFormat: Sendable, Hashable {
   /// Model of the lens, set by the stage that removed its distortion; `nil` if no stage has.
   public var lens: Lens?
 
+  /// `image` is by default what frames of `pixelFormat` are unpacked to. A width or height below 1 stops the
+  /// program.
   public init(
     pixelFormat: PixelFormat, image: PixelFormat? = nil, width: Int, height: Int, color: Color,
     rate: FrameRate, presentation: Presentation = Presentation()
@@ -77,8 +82,10 @@ public struct FrameRate: Sendable, Hashable, BitwiseCopyable {
     self.seconds = seconds
   }
 
+  /// No nominal rate: each frame comes when it comes.
   public static let unknown = FrameRate(frames: 0)
 
+  /// The fraction as a number; 0 where unknown.
   public var framesPerSecond: Double { Double(frames) / Double(max(seconds, 1)) }
 
   /// The nearest fraction over 1 or 1001 (29.97 becomes 30000/1001).
@@ -124,6 +131,7 @@ extension FrameRate: SettingValue {
 public enum LumaScale: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case full, half, quarter, eighth
 
+  /// 1, 2, 4 or 8.
   public var divisor: Int { 1 << Int(rawValue) }
 }
 
@@ -140,6 +148,7 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   public static func luma(_ scale: LumaScale) -> FrameParts {
     FrameParts(rawValue: 4 << UInt16(scale.rawValue))
   }
+  /// Luma in all scales.
   public static let anyLuma: FrameParts = [
     .luma(.full), .luma(.half), .luma(.quarter), .luma(.eighth),
   ]
@@ -150,6 +159,7 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   }
   /// The camera's own packet of H.264 or HEVC, for a source whose format has `packets`.
   public static let packet = FrameParts(rawValue: 512)
+  /// The image in all reduced scales.
   public static let anyReducedImage: FrameParts = [
     .reducedImage(.half), .reducedImage(.quarter), .reducedImage(.eighth),
   ]

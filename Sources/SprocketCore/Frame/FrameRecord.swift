@@ -8,19 +8,22 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   public var epoch: UInt32 = 0
   /// Nothing before this frame can be compared with it: the first of an epoch.
   public var isDiscontinuity = false
+  /// The moment within the frame that `captured` stands for.
   public var capturePoint = CapturePoint.unknown
   /// False for a frame whose packet (`FrameView.packet`) can only be decoded behind the packet before it.
   public var isKey = true
   /// When light became this frame, on the source's clock.
   public var captured = Timestamp(nanoseconds: 0, clock: .monotonic)
-  /// Nanoseconds on the monotonic clock: handed over by the source, unpacked, past the last stage.
-  /// 0 where that has not happened.
+  /// When the source handed the frame over, in nanoseconds on the monotonic clock.
   public var dequeued: Int64 = 0
+  /// When the frame was unpacked, on the same clock; 0 if it was not.
   public var unpacked: Int64 = 0
+  /// When the frame was past the last stage, on the same clock; 0 if it was not.
   public var processed: Int64 = 0
   /// Nanoseconds on the monotonic clock when the lane before was done with the frame; for the first lane,
   /// `dequeued`.
   package var sealed: Int64 = 0
+  /// The camera settings that the frame was taken with.
   public var inForce = ControlState()
   /// The driver's own flags (`v4l2_buffer.flags`); 0 where there is no driver.
   public var driverFlags: UInt32 = 0
@@ -46,11 +49,13 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
 
 /// The camera settings that a frame was taken with; NaN where the source does not know.
 public struct ControlState: Sendable, Hashable, BitwiseCopyable {
+  /// How long light was collected.
   public var exposureMicroseconds: Float = .nan
   /// Linear factor, 1 is the sensor's base.
   public var gain: Float = .nan
   /// 0 nearest to 1 furthest.
   public var lensPosition: Float = .nan
 
+  /// Nothing is known.
   public init() {}
 }

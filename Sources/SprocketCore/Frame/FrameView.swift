@@ -13,6 +13,7 @@ public struct FrameView: ~Copyable {
   let version: VersionIndex
   let written: VersionIndex?
   let isInPlace: Bool
+  /// The format of the pixels that are read; that of `edit()` is what `configure` returned.
   public let format: FrameFormat
   let writtenFormat: FrameFormat
   /// What may be read of the pixels.
@@ -52,6 +53,7 @@ public struct FrameView: ~Copyable {
     unsafe self.neighbours = neighbours
   }
 
+  /// Number, time and camera settings of the frame.
   public var record: FrameRecord { unsafe storage.pointee.records[lane] }
 
   /// Nanoseconds from `captured` to `now`; `nil` where the source's clock is not monotonic.
@@ -68,6 +70,7 @@ public struct FrameView: ~Copyable {
     )
     return events[index]
   }
+  /// Number of events that `event(_:)` has for this frame.
   public var eventCount: Int { receivedEvents.count }
 
   private var receivedEvents: [Event] {
@@ -220,6 +223,7 @@ public struct NeighbourFrame: ~Escapable {
   let lane: RecordIndex
   let version: VersionIndex
   let parts: FrameParts
+  /// The format of its pixels, which is that of the frame that looks.
   public let format: FrameFormat
 
   @_lifetime(borrow frame)
@@ -231,8 +235,10 @@ public struct NeighbourFrame: ~Escapable {
     format = frame.format
   }
 
+  /// Number, time and camera settings of that frame.
   public var record: FrameRecord { unsafe storage.pointee.records[lane] }
 
+  /// An earlier stage's report on that frame; `nil` if it made none.
   public func read<Report>(_ reader: ReportReader<Report>) -> Report? {
     guard unsafe storage.pointee.records[lane].reported & reader.slot.bit != 0 else { return nil }
     return unsafe storage.pointee.reports.load(fromByteOffset: reader.slot.offset, as: Report.self)

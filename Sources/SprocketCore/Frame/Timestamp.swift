@@ -1,5 +1,6 @@
 /// A point in time in nanoseconds on a named clock.
 public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
+  /// A clock: times of different clocks cannot be compared.
   public enum Clock: UInt8, Sendable, Hashable, BitwiseCopyable, CaseIterable {
     /// `CLOCK_MONOTONIC` of this machine: devices and everything the engine stamps.
     case monotonic
@@ -9,9 +10,12 @@ public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
     case recorded
   }
 
+  /// Nanoseconds since the clock's own beginning: of `.monotonic`, since the machine started.
   public var nanoseconds: Int64
+  /// The clock that counted them.
   public var clock: Clock
 
+  /// A time of a clock. For `.monotonic`, `monotonicNow()` is the present one.
   public init(nanoseconds: Int64, clock: Clock) {
     self.nanoseconds = nanoseconds
     self.clock = clock
@@ -28,7 +32,12 @@ public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
 
 /// The moment within a frame that its `captured` time stands for (`V4L2_BUF_FLAG_TSTAMP_SRC_*`).
 public enum CapturePoint: UInt8, Sendable, BitwiseCopyable, CaseIterable {
-  case unknown, startOfExposure, endOfFrame
+  /// The source does not know.
+  case unknown
+  /// The sensor begins to collect light.
+  case startOfExposure
+  /// The last line has been read out.
+  case endOfFrame
   /// The driver's stamp could not be right: the time is an estimate.
   case estimated
 }

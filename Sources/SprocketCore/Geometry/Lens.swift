@@ -15,6 +15,7 @@ internal import Glibc
 ///
 /// Sources: OpenCV's documentation of `calib3d` and `cv::fisheye`.
 public struct Lens: Sendable, Hashable, BitwiseCopyable {
+  /// The projection, as OpenCV names it.
   public enum Model: String, ReportWords, BitwiseCopyable { case pinhole, fisheye }
 
   /// Focal lengths and the optical centre, in pixels.

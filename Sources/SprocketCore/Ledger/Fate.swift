@@ -30,6 +30,7 @@ public enum Fate: UInt8, Sendable, CaseIterable, BitwiseCopyable {
     (Fate.missing.rawValue...Fate.rejected.rawValue).contains(rawValue)
   }
 
+  /// As reports and summaries spell it.
   public var name: String { "\(self)" }
 }
 
@@ -39,6 +40,7 @@ public struct FateCounts: Sendable, Hashable {
 
   public init() {}
 
+  /// Number of frames that ended so.
   public subscript(fate: Fate) -> UInt64 {
     get { counts[Int(fate.rawValue)] }
     set { counts[Int(fate.rawValue)] = newValue }
@@ -49,8 +51,10 @@ public struct FateCounts: Sendable, Hashable {
 
 /// The account of one run: what the source produced, and per sink where each frame ended.
 public struct Ledger: Sendable, Hashable {
+  /// The account of one sink.
   public struct Entry: Sendable, Hashable {
     public var sink: String
+    /// Where its frames ended.
     public var counts: FateCounts
     /// The frames that were produced while the sink was attached, by running number; `nil` for all of the
     /// run.
@@ -65,6 +69,7 @@ public struct Ledger: Sendable, Hashable {
 
   /// Per epoch, last device sequence - first + 1; summed.
   public var produced: UInt64
+  /// One for each sink.
   public var entries: [Entry]
 
   public init(produced: UInt64, entries: [Entry]) {
@@ -80,5 +85,6 @@ public struct Ledger: Sendable, Hashable {
     }
   }
 
+  /// Whether each frame has exactly one fate at each sink.
   public var isBalanced: Bool { unbalanced.isEmpty }
 }

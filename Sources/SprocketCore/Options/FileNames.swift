@@ -47,6 +47,7 @@ public struct InputName: Hashable, FileName, ExpressibleByStringLiteral {
 /// and `{source}`, which the run fills with the label of the source. A brace of the name itself is written
 /// twice: `{{`, `}}`.
 public struct OutputName: Hashable, FileName, ExpressibleByStringLiteral {
+  /// A piece of the name: text, or a place between braces.
   public enum Part: Sendable, Hashable {
     case text(String)
     /// The word between the braces.

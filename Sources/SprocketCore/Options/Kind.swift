@@ -110,7 +110,9 @@ public struct Kind<Made, Request: KindRequest>: NamedKind {
 
 /// What every source, or every sink, is made with.
 public protocol KindRequest: Sendable {
+  /// With nothing asked for.
   init()
+  /// What the kinds are called in sentences: `source`, `sink`.
   static var noun: String { get }
   /// Returns the path of the kind of that name, or of a setting of it.
   static func path(_ kind: String, _ setting: String?) -> SettingPath

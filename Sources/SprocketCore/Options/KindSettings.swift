@@ -7,6 +7,7 @@
 ///       }
 ///     }
 public protocol KindSettings: Sendable, Equatable {
+  /// Its settings, in the order of help and files.
   static var settings: [Setting<Self>] { get }
   /// The defaults.
   init()
@@ -80,11 +81,13 @@ public protocol NamedKind: Sendable {
   /// Returns the path of the kind of that name, or of a setting of it.
   static func path(_ kind: String, _ setting: String?) -> SettingPath
 
+  /// What options and files call it: letters, digits, `-` and `_`.
   var name: String { get }
   /// One line: what it is for.
   var text: String { get }
   /// The setting that options write behind the name and a colon, such as `path`; `nil` if there is none.
   var argument: String? { get }
+  /// The type of its settings, whose `init()` has the defaults.
   var settingsType: any KindSettings.Type { get }
   /// Mistakes of the kind's author: a name that no option can name, two settings or two fields of a report
   /// with one name, a default that is not allowed. No run begins with such a kind.

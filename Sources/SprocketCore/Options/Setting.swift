@@ -2,7 +2,9 @@
 ///
 /// The default is what `Owner.init()` leaves at the key path, so it is written down once.
 public struct Setting<Owner>: Sendable {
+  /// What files and options call it: letters, digits, `-` and `_`.
   public let name: String
+  /// Shown behind the range; empty for none.
   public let unit: String
   /// What is allowed, as a person would say it: `0 to 1`, `true or false`.
   public var allowed: String { words.allowed() }
@@ -37,7 +39,12 @@ public struct Setting<Owner>: Sendable {
     return setting
   }
 
-  /// A number within `range`.
+  /// A number or a duration within `range`, both ends included. A value outside is refused by an error that
+  /// names the range: "patience=9ms is not allowed: give 10ms to 60s with its unit".
+  ///
+  ///     Setting("patience", \.patience, range: .milliseconds(10) ... .seconds(60), "before it is told")
+  ///
+  /// `unit` is shown in help and errors; a `Duration` has none, since its unit is typed: `500ms`, `2s`.
   public init<Value: SettingValue & Comparable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable,
     range: ClosedRange<Value>, unit: String = "", _ text: String
@@ -52,7 +59,7 @@ public struct Setting<Owner>: Sendable {
     ) { range.contains($0) }
   }
 
-  /// A number within `range`, or none: what `auto` stands for.
+  /// A number or a duration within `range`, or none: what `auto` stands for.
   public init<Value: SettingValue & Comparable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Owner, Value?> & Sendable,
     range: ClosedRange<Value>, unit: String = "", _ text: String
@@ -161,6 +168,7 @@ public struct Setting<Owner>: Sendable {
     return wrong.flatMap { nearestName(to: $0, among: places) }.map { "{\($0)}" }
   }
 
+  /// Sets the value that a user typed. Throws if it is not allowed, and then changes nothing.
   public func apply(_ text: String, to owner: inout Owner) throws(SettingError) {
     try parseText(text)(&owner)
   }
@@ -193,7 +201,9 @@ private struct SettingWords: Sendable {
 public struct SettingError: Error, Sendable, CustomStringConvertible {
   public let name: String
   public let given: String
+  /// What may be given, as a person would say it.
   public let allowed: String
+  /// Empty for none.
   public let unit: String
   /// What was most likely meant.
   public var near: String?

@@ -1,6 +1,8 @@
 /// A type that has one spelling on the command line.
 public protocol SettingValue: Sendable {
+  /// Reads what a user typed; `nil` if it is not allowed.
   init?(settingText: String)
+  /// The value as a user would type it: `init(settingText:)` reads it back.
   var settingText: String { get }
   /// What may be typed, as a person would say it.
   static var allowed: String { get }

@@ -1,5 +1,6 @@
 /// What the numbers of an image mean as light.
 public struct Color: Sendable, Hashable, BitwiseCopyable {
+  /// Which numbers black and white have.
   public enum Range: UInt8, Sendable, BitwiseCopyable {
     /// Luma 0 to 255.
     case full

@@ -68,6 +68,7 @@ public struct Plane: ~Escapable {
 @safe
 public struct ImageView: ~Escapable {
   @usableFromInline let storage: ImageStorage
+  /// How its planes are laid out.
   public let format: PixelFormat
 
   @_lifetime(borrow owner)
@@ -78,8 +79,10 @@ public struct ImageView: ~Escapable {
     self.format = format
   }
 
+  /// 1 to 3.
   public var planeCount: Int { format.planeCount }
 
+  /// A plane; 0 is luma. Another index than those below `planeCount` stops the program.
   public subscript(plane index: Int) -> Plane {
     @_lifetime(copy self)
     get {
@@ -91,11 +94,26 @@ public struct ImageView: ~Escapable {
 }
 
 /// The picture that a writing stage fills in, and the one that it is made from.
+///
+/// It has the size of the format that `Stage.configure` returned: for `.inPlace` that of the frames as they
+/// came. A plane may be smaller: `rows(plane:)` says how many rows it has, and the `count` of a row how many
+/// samples. Of I420, chroma has half of both, rounded up.
+///
+///     var picture = frame.edit()
+///     for plane in 0..<picture.planeCount {
+///       for y in 0..<picture.rows(plane: plane) {
+///         var row = picture.row(y, plane: plane)
+///         for x in 0..<row.count { row[x] = 255 - row[x] }
+///       }
+///     }
+///
+/// For `.nextImage` every byte has to be written: it holds an older frame.
 @safe
 public struct ImageEditor: ~Copyable, ~Escapable {
   @usableFromInline let target: ImageStorage
   let from: ImageStorage?
   let fromFormat: PixelFormat
+  /// The pixels' format, which is planar: `FrameFormat.image` of what `configure` returned.
   public let format: PixelFormat
 
   @_lifetime(&owner)
@@ -109,9 +127,10 @@ public struct ImageEditor: ~Copyable, ~Escapable {
     self.format = format
   }
 
+  /// 1 to 3: luma, then chroma.
   public var planeCount: Int { format.planeCount }
 
-  /// Rows of one plane.
+  /// Number of rows of a plane; of plane 0, the picture's height.
   public func rows(plane index: Int) -> Int {
     if index < 0 || index >= format.planeCount { wrongPlane(index, of: format.planeCount) }
     return unsafe target.planes[index].rows
@@ -141,7 +160,8 @@ public struct ImageEditor: ~Copyable, ~Escapable {
     return unsafe plane
   }
 
-  /// Row `y` of plane `index`, to be written.
+  /// Row `y` of plane `index`, to be written: 8-bit samples without padding, so that the `count` of plane 0
+  /// is the picture's width.
   ///
   /// Methods, because Swift 6.3 crashes on a subscript that lends a `MutableSpan` across modules.
   @inlinable

@@ -47,7 +47,9 @@ public struct PreRoll: Sendable, Hashable {
     case choices
   }
 
+  /// What kept frames are for.
   public var use = Use.beginnings
+  /// How long frames are kept.
   public var duration: Duration
   /// Time by which a request may come later than its frame: frames are kept for so much longer. A program
   /// that asks because of a frame's reports sees these when the source is some frames ahead.
@@ -123,6 +125,7 @@ public struct RecordingLimits: Sendable, Hashable {
   /// Time, or bytes, after which a recording goes on in its next file. A file may be longer by one frame and
   /// its index.
   public var fileDuration: Duration?
+  /// See `fileDuration`.
   public var fileBytes: UInt64?
   /// The recording ends where pictures follow that its file cannot hold. If false, the default, it goes on in
   /// its next file.

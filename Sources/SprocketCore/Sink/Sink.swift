@@ -10,6 +10,9 @@ public protocol Sink: AnyObject {
   /// Additional sinks that this one needs, such as one that also records the end of the chain. The engine
   /// adds them to the run.
   var companions: [any Sink] { get }
+  /// Declares what is read and packed, looks at the format of the frames to come, and allocates. Called
+  /// before the first frame, and again at each epoch. What it throws refuses the run, or the change of a run
+  /// that would attach the sink; in a new epoch it ends this sink alone.
   func configure(_ setup: inout SinkSetup) throws(RunError)
   /// Chooses frames, for a sink that wants some only; `nil` for one that wants all.
   func makeSelector() -> (any FrameSelector)?
@@ -79,9 +82,13 @@ extension Sink {
 
 /// A frame that did not reach a sink.
 public struct LostFrame: Sendable {
+  /// Running number in the run, as `FrameRecord.number`.
   public var number: UInt64
+  /// The source's own number.
   public var sequence: UInt64
+  /// Which epoch it belongs to, as `FrameRecord.epoch`.
   public var epoch: UInt32
+  /// Why this sink does not get it.
   public var fate: Fate
   /// For a sink that taps the source: `corrupt` or `startup` where the source marked the frame so, and
   /// the sink lost it for another reason.
@@ -102,6 +109,8 @@ public struct LostFrame: Sendable {
 
 /// Decides which frames a sink wants: called in order, on one thread.
 public protocol FrameSelector: AnyObject {
+  /// Whether the sink wants the frame: one that it does not want is `unselected`, and is not packed.
+  /// Allocates nothing.
   func selects(_ frame: borrowing FrameView) -> Bool
 }
 
@@ -116,6 +125,7 @@ public protocol Packer: AnyObject {
 public struct SinkSetup {
   /// Frames as they leave the chain.
   public let format: FrameFormat
+  /// Counts the epochs of the run, from 0.
   public let epoch: UInt32
   /// The source as it is in this epoch.
   public let source: SourceDescription
@@ -129,8 +139,11 @@ public struct SinkSetup {
   /// more: those of the latest 4,096 events are. May be called from any thread.
   public let changedSettings: @Sendable (_ ticket: UInt64) -> ChangedSettings?
 
+  /// What `reads` declared.
   public private(set) var parts: FrameParts = []
+  /// What `packs` declared, in bytes.
   public private(set) var packedCapacity = 0
+  /// What `packs` declared of each packer, in bytes.
   public private(set) var packerBytes = 0
   /// What the sink itself allocates and grows with the frame's size, for the plan of the run's memory.
   public var ownBytes = 0
@@ -161,6 +174,7 @@ public struct SinkSetup {
     self.changedSettings = changedSettings
   }
 
+  /// Whether frames do not wait: a sink that is slow then loses some.
   public var isLive: Bool { source.isLive }
 
   /// The format of the source's frames, if no stage writes pixels.
@@ -184,6 +198,7 @@ public struct SinkSetup {
 /// A frame as `Sink.write` sees it: the view, and what the packer made.
 @safe
 public struct PackedFrame: ~Copyable {
+  /// The frame: its pixels as far as the sink declared them, its reports and events. Lent for the call.
   public let view: FrameView
   let bytes: UnsafeMutableRawPointer
   let count: Int
@@ -194,6 +209,7 @@ public struct PackedFrame: ~Copyable {
     self.count = count
   }
 
+  /// Number, time and camera settings of the frame.
   public var record: FrameRecord { view.record }
 
   /// What the packer wrote.

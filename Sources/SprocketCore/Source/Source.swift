@@ -1,31 +1,44 @@
-/// Where frames come from. Made and opened on the thread of the caller, then used on the source's
-/// thread alone.
+/// Where frames come from. `docs/sources.md` has a whole live source.
 ///
-/// The engine's loop: `next` until it says `.frame`; then, when a position is free, `take` moves
-/// the frame into a slot and it is published; live, when none is free, `discard` gives it back
-/// (`overrun`). Offline, the engine waits for a position before it calls `take`.
+/// A source is made and opened on the thread of the caller, then used on the source's thread alone, one call
+/// at a time, so that it needs no lock. `interrupt` alone comes on other threads.
+///
+/// The engine's loop: `next` until it says `.frame`; `takeEvents`; then, when a position is free, `take`
+/// moves the frame into a slot and it is published; live, when none is free, `discard` gives it back
+/// (`overrun`). Offline, the engine waits for a position before it calls `next`. One frame is announced at a
+/// time: `next` is not called again before it was taken or discarded.
 public protocol Source: AnyObject {
-  /// Opens the device or file. What it says holds until `next` returns `.epoch`.
+  /// Opens the device or file. What it returns holds until `next` returns `.epoch`. It may take as long as
+  /// the device does, if `interrupt` ends it. One that throws releases what it holds: `close` is not called.
   func open() throws(RunError) -> SourceDescription
-  /// The next thing to happen, within `timeout` nanoseconds.
+  /// Waits for the next thing to happen, `timeout` nanoseconds at most: 20 ms while frames flow, 2 ms while
+  /// an epoch ends. A longer wait delays requests and the end of the run. What it throws ends the run with
+  /// that error; what was recorded is completed.
   func next(timeout: Int64) throws(RunError) -> Arrival
-  /// Adds to `events` the events up to the frame that `next` announced. Called once for each frame
-  /// that gets a running number, before it is taken or discarded.
+  /// Adds to `events` the events up to the frame that `next` announced: they belong to that frame. Called
+  /// once for each frame that gets a running number, before it is taken or discarded. A source that keeps its
+  /// events in an `EventQueue` calls `events.take(from:)`.
   func takeEvents(into events: inout EventQueue)
   /// The settings that an event `.settingsChanged` of this source is about: a replay repeats the changes
   /// that were recorded.
   func changedSettings(_ ticket: UInt64) -> ChangedSettings?
-  /// Moves the frame that `next` announced into a slot: copies it, or lends its memory.
+  /// Moves the frame that `next` announced into a slot: copies it (`CaptureSlot.bytes` and `filled`), or
+  /// lends its memory (`CaptureSlot.lend`). Called for damaged frames and those of the start, too: a dump
+  /// stores them. Allocates nothing.
   func take(into slot: inout CaptureSlot)
-  /// Gives the frame that `next` announced back unused.
+  /// Gives the frame that `next` announced back unused: there is no room for it, or the run ends before it.
   func discard()
-  /// Memory that was lent is free again.
+  /// Gives memory back: `lent` is the `handle` that `CaptureSlot.lend` was given. A source that lends nothing
+  /// leaves it empty.
   func reclaim(_ lent: UnsafeMutableRawPointer)
   /// Asks `open` or `next`, whichever is under way or comes next, to return soon: `open` throws
-  /// `.interrupted`, `next` says `.end`. Unlike all else it is called from any thread, at any time.
+  /// `.interrupted`, `next` says `.end`. It holds for the rest of the source's life. Unlike all else it is
+  /// called from any thread, at any time, more than once, also before `open`. Where a run ends and the source
+  /// does not return within `RunOptions.drainLimit` and two seconds, it is left behind, and the run fails.
   func interrupt()
-  /// Stops the device. Called once, after the last frame has been given back; but what a sink that blocks
-  /// still reads stays lent, and has to stay readable. What it throws is an error of the run.
+  /// Stops the device. Called once if `open` returned, after the last frame has been given back; but what a
+  /// sink that blocks still reads stays lent, and has to stay readable. What it throws is an error of the
+  /// run.
   func close() throws(RunError)
   /// Identity of the device, if only one source at a time can use it; `nil`, the default, for any other
   /// source. Asked before or after `open`, on any thread. A run that goes over to a source with the same
@@ -48,9 +61,13 @@ extension Source {
   public func takeEvents(into events: inout EventQueue) {}
   /// For a source that changes no settings.
   public func changedSettings(_ ticket: UInt64) -> ChangedSettings? { nil }
+  /// For a source that others may use at the same time.
   public var deviceIdentity: String? { nil }
+  /// For a source that cannot be opened once more.
   public func again() -> (any Source)? { nil }
+  /// For a source that has nothing to tell.
   public var notes: [String] { [] }
+  /// For a source that counts nothing.
   public var counts: [(name: String, value: UInt64)] { [] }
 }
 
@@ -58,15 +75,19 @@ extension Source {
 public struct SourceDescription: Sendable {
   /// What to call it in a summary: a device's or file's name.
   public var name: String
+  /// Size, pixels, colors and nominal rate of all frames until the next `Arrival.epoch`.
   public var format: FrameFormat
-  /// Frames do not wait: a camera, or anything at real pace.
+  /// Frames do not wait: a camera, or anything at real pace. One that finds no room is `overrun`. Else the
+  /// run waits, and loses none.
   public var isLive: Bool
+  /// The clock of every `ArrivedFrame.captured`: `.monotonic` for what is live, `.media` for a file.
   public var clock: Timestamp.Clock
   /// Bytes that a slot must hold for one frame: a packed frame's size, or the worst case of an
   /// encoded one (address space alone is reserved for it). 0 for a source that lends all it has.
   public var capacity: Int
   /// Number of frames, where that is known.
   public var frameCount: Int?
+  /// Where writes to the source's controls arrive, and the source answers; `nil` for a source without any.
   public var controls: ControlPort?
   /// Takes requests for a key frame, where frames have packets.
   public var keyFrames: KeyFrameRequest?
@@ -83,6 +104,7 @@ public struct SourceDescription: Sendable {
   /// Another program asks for each frame by its number. Stages that need frames in order are refused.
   public var isAskedByNumber = false
 
+  /// Describes a source; everything else is set afterwards.
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,
     frameCount: Int? = nil, controls: ControlPort? = nil
@@ -99,27 +121,44 @@ public struct SourceDescription: Sendable {
 
 /// What `Source.next` found.
 public enum Arrival: Sendable {
+  /// A frame is here: it will be taken or discarded before the next call of `next`.
   case frame(ArrivedFrame)
-  /// Nothing within the time allowed.
+  /// Nothing within the time allowed; `next` is called again at once. A source that says so without having
+  /// waited keeps a core busy.
   case nothing
-  /// From here on frames are different or the device was gone: a new epoch.
+  /// From here on frames are different, or the device was gone: a new epoch. It has no frame: `next`
+  /// announces that afterwards. Frames under way are finished in the old format, then stages and sinks are
+  /// configured for the description. What a live source announces meanwhile is `overrun`. Sequence numbers
+  /// may begin anew.
   case epoch(SourceDescription, EpochReason)
+  /// There are no more frames, or the source was interrupted. The run ends, and `next` is not called again.
   case end
 }
 
+/// Why an epoch begins. The engine does the same for both.
 public enum EpochReason: String, Sendable {
-  case formatChange, replug
+  /// Frames have another size, other pixels or other colors.
+  case formatChange
+  /// The device was gone and is back. The source tells so by an event, too: `Event.Kind.replugged`.
+  case replug
 }
 
 /// A frame that waits to be taken.
 public struct ArrivedFrame: Sendable {
-  /// The device's sequence number.
+  /// The device's own number, which begins anywhere and rises by 1 from frame to frame. Numbers that are left
+  /// out count as `missing`. One that does not rise, or is more than 32,768 further, begins an epoch.
   public var sequence: UInt64
+  /// When the frame was captured, on the clock that `SourceDescription.clock` names; it rises from frame to
+  /// frame. A device without a clock of its own takes `monotonicNow()` when the frame arrives; dates of the
+  /// clock on the wall become times by `Timestamp(nanosecondsSince1970:)`.
   public var captured: Timestamp
+  /// The moment within the frame that `captured` stands for.
   public var capturePoint: CapturePoint
-  /// Flagged by the driver, or broken in structure.
+  /// Flagged by the driver, or broken in structure. The frame's fate is `corrupt`: it reaches no stage, and
+  /// of the sinks only those that tap the source, as a dump does.
   public var isCorrupt: Bool
-  /// Among the first frames, which are not to be used.
+  /// Among the first frames, which are not to be used, as while the device settles. The fate is `startup`, or
+  /// `corrupt` for one that is also damaged; else what `isCorrupt` says holds for these frames, too.
   public var isStartup: Bool
   /// False for a frame whose packet can only be decoded behind the packet before it.
   public var isKey = true
@@ -129,8 +168,10 @@ public struct ArrivedFrame: Sendable {
   public var wasLate = false
   /// The driver's own flags (`v4l2_buffer.flags`); 0 where there is no driver.
   public var driverFlags: UInt32 = 0
+  /// The camera settings that the frame was taken with.
   public var inForce: ControlState
 
+  /// An intact frame, unless it says otherwise.
   public init(
     sequence: UInt64, captured: Timestamp, capturePoint: CapturePoint = .unknown,
     isCorrupt: Bool = false, isStartup: Bool = false, inForce: ControlState = ControlState()
@@ -144,18 +185,22 @@ public struct ArrivedFrame: Sendable {
   }
 }
 
-/// A slot that a source fills.
+/// A slot that a source fills: with `filled`, after writing into `bytes`, or with `lend`. One that is neither
+/// filled nor lent to is a `corrupt` frame.
 @safe
 public struct CaptureSlot: ~Copyable {
   @usableFromInline let storage: UnsafeMutablePointer<FrameStorage>
+  /// The format of the epoch, which the source described.
   public let format: FrameFormat
 
+  /// For the engine. `storage` outlives the slot.
   public init(unsafeStorage storage: UnsafeMutablePointer<FrameStorage>, format: FrameFormat) {
     unsafe self.storage = unsafe storage
     self.format = format
   }
 
-  /// The slot's own memory, `SourceDescription.capacity` bytes.
+  /// The slot's own memory, `SourceDescription.capacity` bytes; they hold anything. Valid for the call of
+  /// `take`.
   public var bytes: MutableSpan<UInt8> {
     @_lifetime(&self)
     mutating get {

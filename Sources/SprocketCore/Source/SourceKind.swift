@@ -23,8 +23,11 @@ public struct FormatRequest: KindRequest, Hashable {
     setting.map { SettingPath("source", $0) } ?? .source
   }
 
+  /// How pixels are to be delivered.
   public var format: PixelFormat?
+  /// Width and height in pixels.
   public var size: FrameSize?
+  /// Frames per second.
   public var rate: FrameRate?
 
   public init() {}
@@ -35,6 +38,7 @@ public struct FormatRequest: KindRequest, Hashable {
     self.rate = rate
   }
 
+  /// Whether nothing is asked for.
   public var isEmpty: Bool { format == nil && size == nil && rate == nil }
 
   /// Returns the rate, for a source that takes nothing else. Throws if a format or a size is wanted.

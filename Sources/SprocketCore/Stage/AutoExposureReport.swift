@@ -1,5 +1,6 @@
 /// What the controller made of a frame.
 public struct AutoExposureReport: FrameReport {
+  /// What the controller is doing.
   public enum State: String, ReportWords {
     /// Nothing has been measured so far, or what is in force is not known.
     case waiting

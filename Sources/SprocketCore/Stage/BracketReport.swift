@@ -1,5 +1,6 @@
 /// What the stage `bracket` says of a frame. Stills read it to name and to tag the frames of a bracket.
 public struct BracketReport: FrameReport {
+  /// How far the bracket is.
   public enum State: String, ReportWords {
     /// Waits for the stage `autoexposure` to end its work.
     case waiting

@@ -2,7 +2,9 @@
 ///
 /// The fields named here are all that the command line, JSON Lines and the inspector know of it.
 public protocol FrameReport: BitwiseCopyable, Sendable {
+  /// A report with nothing measured: the stage fills it in.
   init()
+  /// Its numbers and words, in the order in which they are told.
   static var fields: [ReportField<Self>] { get }
 }
 

@@ -8,11 +8,15 @@
 /// turns fractions and milliseconds into pixels and nanoseconds. `process` is called once per
 /// frame and allocates nothing. `finish` ends the run; `notes` are asked after it.
 public protocol Stage: SendableMetatype {
+  /// What it says of a frame; nothing by default.
   associatedtype Report: FrameReport = NoReport
+  /// What a user may choose; nothing by default.
   associatedtype Settings: KindSettings = NoSettings
 
+  /// Whether frames have to come in order, to one instance.
   static var order: Order { get }
 
+  /// Sets the defaults, and does nothing else: the engine then sets `settings`.
   init()
 
   /// What the user chose. The engine sets it before `configure`, and where live settings have changed.
@@ -20,10 +24,13 @@ public protocol Stage: SendableMetatype {
 
   /// Returns the format that flows on: `setup.format` unless the stage changes it.
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat
+  /// Looks at a frame, or changes its pixels, and says what becomes of it. Called once for each frame that is
+  /// intact and that no stage before dropped, on a thread of the lane; allocates nothing.
   mutating func process(_ frame: inout FrameView) -> Verdict
   /// Called after live settings have changed (`Setting.live`), between two frames. Computes again what
   /// `configure` derived from them, and allocates nothing. By default does nothing.
   mutating func retune()
+  /// Called once, after the last frame. By default does nothing.
   mutating func finish()
   /// What a user should know of how the run went, each a sentence.
   var notes: [String] { get }
@@ -59,6 +66,7 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
   case keep
   case drop(Reason)
 
+  /// Why a stage drops a frame: the frame's fate has the same name.
   public enum Reason: Sendable, BitwiseCopyable {
     /// It came too late to be of use.
     case late
@@ -70,10 +78,12 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
 /// A stage cannot do what was asked of it; the text says what the user can do.
 public struct StageError: Error, Sendable, CustomStringConvertible {
   public let description: String
+  /// The settings to change.
   public let settings: [SettingPath]
   /// Whether the machine lacks something, such as a library: other settings do not help.
   public let isOfMachine: Bool
 
+  /// The sentence follows the stage's name: "has a window of 9 pixels; give 8 or less".
   public init(
     _ description: String, isOfMachine: Bool = false, change settings: SettingPath...
   ) {
@@ -106,19 +116,26 @@ public struct StageSetup: ~Copyable {
   /// How long a frame takes from here to the end of chain and pack; a live reading.
   public let remaining: Remaining
 
+  /// What `reads` and `writes` declared.
   public internal(set) var parts: FrameParts = []
+  /// What `writes` declared; `nil` for a stage that changes no pixels.
   public internal(set) var writing: Writing?
   /// In frames.
   public private(set) var history = 0
+  /// In frames.
   public private(set) var lookahead = 0
+  /// Whether `steers` was called.
   public private(set) var isSteering = false
+  /// Whether `readsRemaining` was called.
   public private(set) var usesRemaining = false
+  /// What `allowsAge` declared.
   public private(set) var ageBudget: Duration?
   /// The reports of stages before this one.
   let earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   let ownSlot: ReportSlot
   /// The report that there is room for; `nil` for any.
   let ownReport: (any FrameReport.Type)?
+  /// What `report` declared.
   public private(set) var reportType: (any FrameReport.Type)?
 
   public init(

@@ -23,6 +23,7 @@ public struct RunLoad: Sendable {
     public var corrupt: UInt64 = 0
   }
 
+  /// Threads that take each frame through the same steps.
   public struct Lane: Sendable, Hashable {
     public var steps: [Step]
     public var workers: Int
@@ -30,6 +31,7 @@ public struct RunLoad: Sendable {
     public var behind: UInt64
   }
 
+  /// The thread of a sink.
   public struct Sink: Sendable, Hashable {
     public var name: String
     /// Time in which the sink wrote frames.
@@ -42,6 +44,7 @@ public struct RunLoad: Sendable {
     public var behind: UInt64
   }
 
+  /// How full the ring is.
   public struct Ring: Sendable, Hashable {
     /// Number of positions.
     public var depth: Int

@@ -2,6 +2,7 @@ public import SprocketCore
 
 /// How a run went: everything that `--summary` and the closing lines are made of.
 public struct RunSummary: Sendable {
+  /// What a stage took.
   public struct Stage: Sendable {
     public var name: String
     /// Time in the stage per frame.
@@ -17,6 +18,7 @@ public struct RunSummary: Sendable {
     }
   }
 
+  /// What became of the frames of a sink.
   public struct SinkLine: Sendable {
     public var name: String
     public var counts: FateCounts
@@ -43,6 +45,7 @@ public struct RunSummary: Sendable {
     }
   }
 
+  /// Memory of each slot, by its use.
   public struct MemoryLine: Sendable {
     public var what: String
     public var bytesPerSlot: Int

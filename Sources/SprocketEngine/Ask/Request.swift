@@ -19,6 +19,7 @@ public enum Request: Sendable, Hashable {
 ///
 /// That moment is the time of `Moment.captured`, or when the frame was captured from which the request holds.
 public struct FrameChoice: Sendable, Hashable {
+  /// Which frame beside the time is meant.
   public enum Rule: String, Sendable, Hashable, CaseIterable {
     /// The frame captured nearest to the time; of two the earlier one.
     case nearest

@@ -43,7 +43,7 @@ public final class DumpOutput: @unchecked Sendable {
   }
 
   /// Sources of one dump at most: numbers of channels have 16 bits, and each source has
-  /// ``DumpPart/channels`` of them.
+  /// `DumpPart.channels` of them.
   public static let mostSources = 255
 
   /// Creates the file, once.

@@ -14,6 +14,7 @@ internal import SprocketFiles
 /// frame follows a header (`docs/share.md`). A change of what a frame takes ends the stream. A reader that
 /// goes away is `readerGone`; the process must ignore SIGPIPE.
 public final class PipeSink: Sink, RenamedSink {
+  /// How pixels are written.
   public enum Layout: String, SettingValue, CaseIterable {
     case y4m, gray, rgb, bgr, rgba, tensor
   }

@@ -3,6 +3,7 @@ internal import SprocketLibAV
 
 /// What a movie or a file of sound holds.
 public struct MovieContents: Sendable {
+  /// One stream of the file.
   public struct Track: Sendable {
     /// The number of its stream in the file, as ffprobe counts.
     public var number: Int

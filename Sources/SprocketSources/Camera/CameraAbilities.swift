@@ -3,6 +3,7 @@ internal import SprocketV4L2
 
 /// What a camera has beside pictures: a lamp, a flash, pictures of several exposures.
 public struct CameraAbilities: Sendable, Hashable {
+  /// Where the camera offers it.
   public enum Ability: Sendable, Hashable {
     /// By a control of that name.
     case control(String)

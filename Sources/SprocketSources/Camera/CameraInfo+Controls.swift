@@ -21,7 +21,7 @@ extension CameraInfo {
     return CameraInfo(node)
   }
 
-  /// Writes controls as one batch, all or none: names, and values as ``ControlDescription/value(_:)`` takes
+  /// Writes controls as one batch, all or none: names, and values as `ControlDescription.value(_:)` takes
   /// them. In any order: automatics that are switched off go first.
   ///
   /// Throws if there is no such control, if a value is not allowed, or if the driver refuses one; the error

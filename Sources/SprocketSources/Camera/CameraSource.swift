@@ -6,7 +6,7 @@ internal import SprocketV4L2
 ///
 /// The name is a node (`/dev/video0`, `video0`), a link to one (`/dev/v4l/by-id/...`), an identity
 /// (``DeviceIdentity``), a card's name, or a part of it that only one has, or a wish (`?size=1920x1080`,
-/// ``CameraWish``); none is the first camera. ``CameraNegotiation`` says how format, size and rate are
+/// `CameraWish`); none is the first camera. `CameraNegotiation` says how format, size and rate are
 /// chosen.
 ///
 /// ## Memory
@@ -18,10 +18,10 @@ internal import SprocketV4L2
 ///
 /// ## Number, time and damage
 ///
-/// A frame's number is the driver's, continued beyond 32 bits: a jump is `missing`. ``CameraClock`` says
+/// A frame's number is the driver's, continued beyond 32 bits: a jump is `missing`. `CameraClock` says
 /// what `captured` is. `corrupt` are frames that the driver flags, raw frames that are too short, and
 /// JPEGs that are broken in structure. So are pictures that a driver makes where no signal comes in:
-/// ``CameraSignal``.
+/// `CameraSignal`.
 ///
 /// ## Motion-JPEG
 ///
@@ -37,7 +37,7 @@ internal import SprocketV4L2
 ///
 /// ## Unplugged
 ///
-/// With the setting `replug` a camera that was unplugged is waited for: ``CameraAbsence``.
+/// With the setting `replug` a camera that was unplugged is waited for: `CameraAbsence`.
 ///
 /// ## Trouble
 ///

@@ -12,6 +12,7 @@ internal import SprocketV4L2
 ///     brightness=128
 ///     power_line_frequency=1  # 50_hz
 public struct ControlProfile: Sendable, Hashable {
+  /// A line: a control and its value.
   public struct Entry: Sendable, Hashable {
     public var name: String
     /// A number, or the name of a menu's choice.

@@ -3,6 +3,7 @@ internal import SprocketV4L2
 
 /// A camera or a microphone that came or went.
 public struct DeviceChange: Sendable {
+  /// What happened to the device.
   public enum Event: String, Sendable {
     /// It was present when the watch began.
     case present
@@ -12,6 +13,7 @@ public struct DeviceChange: Sendable {
     case removed
   }
 
+  /// The device, with what can be told of it.
   public enum Device: Sendable {
     case camera(CameraInfo)
     case microphone(MicrophoneInfo)

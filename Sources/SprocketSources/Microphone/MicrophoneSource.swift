@@ -5,13 +5,13 @@ public import SprocketCore
 ///
 /// The name is any that ALSA knows (`hw:1,0`, `plughw:CARD=USB`, `default`), a card's name, or a part of it
 /// that only one has; none is the first that nobody uses. `hw:` gives the device's own samples, bit for bit;
-/// `plughw:` and `default` convert where it is necessary. ``MicrophoneNegotiation`` says how format, rate and
+/// `plughw:` and `default` convert where it is necessary. `MicrophoneNegotiation` says how format, rate and
 /// channels are chosen.
 ///
 /// ## Time
 ///
 /// One status is asked for each wake-up, and tells how far the device was and when
-/// (``ArrivedSound/Timing/status(ahead:time:)``). A device whose times are not of the monotonic clock has the
+/// (`ArrivedSound.Timing`). A device whose times are not of the monotonic clock has the
 /// program's own, taken behind the wake-up; `AudioDescription.note` says so.
 ///
 /// ## Losses

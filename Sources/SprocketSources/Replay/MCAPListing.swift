@@ -4,6 +4,7 @@ internal import SprocketRecords
 
 /// The topics, attachments and metadata of an MCAP file of any writer, complete or cut off.
 public struct MCAPListing: Sendable {
+  /// A channel of the file, and how many messages it has.
   public struct Topic: Sendable {
     public var name: String
     /// Name of the messages' schema; empty without one.
