@@ -130,7 +130,7 @@ private struct SessionFields {
 
   var session: ReplaySession? {
     let sides = 1...65_535
-    guard version == SessionRecord.version, let format, sides.contains(width),
+    guard version == SessionRecord.version, let format, !format.isPackets, sides.contains(width),
       sides.contains(height)
     else {
       return nil

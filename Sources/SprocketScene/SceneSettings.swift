@@ -195,7 +195,7 @@ extension SceneSettings {
 
   /// Throws what makes the settings impossible together.
   func check() throws(RunError) {
-    guard format.isEncoded || SceneFrameWriter.rawFormats.contains(format) else {
+    guard format == .mjpeg || SceneFrameWriter.rawFormats.contains(format) else {
       let offered = ([.mjpeg] + SceneFrameWriter.rawFormats).map(\.settingText)
       throw RunError(
         .usage,

@@ -47,6 +47,13 @@ struct MemoryPlan {
   /// Before stages and sinks are told of a source.
   static func check(_ source: SourceDescription) throws(RunError) {
     let (width, height) = (source.format.width, source.format.height)
+    let pixels = source.format.pixelFormat
+    guard !pixels.isPackets else {
+      throw RunError(
+        .failed,
+        "\(source.name) says that its frames are \(pixels.settingText); let it say what pictures are decoded "
+          + "to, and give packets beside them (FrameFormat.packets)")
+    }
     guard width <= longestSide, height <= longestSide, source.capacity <= largestFrame else {
       throw RunError(
         .failed,
