@@ -11,6 +11,8 @@ public struct PacketDecoder: ~Copyable {
   private let pool = LentPool()
   private let scratch: LentShell
   private let name: String
+  /// Number of the packet, which its picture has.
+  private var place = 0
 
   /// `name` is the camera's, for messages.
   public init(_ format: PixelFormat, name: String) throws(MediaError) {
@@ -31,9 +33,8 @@ public struct PacketDecoder: ~Copyable {
   public var reorders: Bool { decoder.reorders }
 
   /// The picture of a packet; `nil` where the packet is damaged, or refers to pictures that did not come.
-  /// `place` tells packets apart.
-  public mutating func decode(_ bytes: Span<UInt8>, place: Int) throws(MediaError) -> DecodedFrame?
-  {
+  public mutating func decode(_ bytes: Span<UInt8>) throws(MediaError) -> DecodedFrame? {
+    place += 1
     let packet = unsafe scratch.packet
     unsafe libav.av_shrink_packet(packet, 0)
     guard bytes.count > 0, bytes.count < Int(Int32.max) / 2,

@@ -11,6 +11,7 @@ import pytest
 from conftest import LIMIT, LOOPBACK, TESTS, Run, wait_until
 from program import SPROCKET, read_summary, sprocket
 from recordings import decode, dump_images, ffprobe
+from test_reconfigure import ask
 
 SIZE, RATE, FRAMES, GROUP = "320x180", 10, 60, 10
 # Packets of each round that are damaged.
@@ -152,6 +153,29 @@ def test_recordings_begin_with_key_frames(played, tmp_path):
     for part in found:
         assert_runs(part, clip, 1)
     assert_runs(sum(found, []), clip, 1)
+
+
+@pytest.mark.parametrize("played", [("h264", ())], indirect=True, ids=["h264"])
+def test_pictures_that_are_asked_for_later_cost_no_frame(played, tmp_path):
+    """Nothing is decoded until a dump comes, in the middle of a group, and then all that it refers to."""
+    _, clip = played
+    dump = tmp_path / "dump.mcap"
+    with Run(tmp_path, LOOPBACK, "--format", "H264", "--movie", tmp_path / "movie.mov", "--control-socket",
+             tmp_path / "control") as run:
+        for count, change in [(26, f"attach=dump:{dump}"), (50, "detach=dump"),
+                              (60, f"attach=checksum:{tmp_path / 'sums'}")]:
+            run.wait_for_frames(count)
+            ask(tmp_path, "reconfigure", change)
+        run.wait_for_frames(75)
+        run.stop()
+    found = pictures(tmp_path / "movie.mov")
+    assert_runs(found, clip, 1)
+    corrupt = [line for line in run.reports if line["fate"] == "corrupt"]
+    assert run.summary["source"]["counts"].get("undecodable", 0) == 0
+    assert len(found) + len(corrupt) >= 60
+    raw = [hashlib.md5(image.message.data).hexdigest() for image in dump_images(dump)]
+    assert len(raw) >= 15
+    assert [digest for digest in raw if digest in found] == raw
 
 
 @pytest.mark.costly

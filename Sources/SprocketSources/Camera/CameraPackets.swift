@@ -56,14 +56,18 @@ struct PacketCourse {
 /// The H.264 or HEVC of a camera, and the pictures that are decoded of it.
 ///
 /// Every packet is decoded, also one for which the run has no room: the next one refers to it. Nothing is
-/// decoded while nobody reads pictures.
+/// decoded from a key frame on at which nobody reads pictures. Then the packets since the last key frame are
+/// kept, and decoded at once for a stage or sink that comes later, so that it costs no frame.
 final class CameraPackets {
   private(set) var course: PacketCourse
   private var decoder: PacketDecoder
   /// The decoder has not had all packets since a key frame.
   private var awaitsKey = true
   /// Whether somebody reads pictures.
-  private(set) var decodes = true
+  private var isRead = true
+  /// Packets since the last key frame that were not decoded, one behind the other, and where each ends.
+  private var kept: [UInt8] = []
+  private var keptEnds: [Int] = []
   /// That of the packet that was looked at last.
   private(set) var picture: DecodedFrame?
   private(set) var undecodable: UInt64 = 0
@@ -79,37 +83,65 @@ final class CameraPackets {
   func restart() {
     course.restart()
     awaitsKey = true
+    forget()
+  }
+
+  /// Most bytes of packets that are kept, 64 MB: two seconds of 250 Mbit/s. Larger: more memory, and more to
+  /// decode at once. A stage that comes when there are more waits for a key frame.
+  private static let mostKept = 64 << 20
+
+  private func forget() {
+    kept.removeAll(keepingCapacity: true)
+    keptEnds.removeAll(keepingCapacity: true)
   }
 
   /// Looks at a packet, and decodes it if somebody reads its picture.
   func take(_ bytes: Span<UInt8>, number: UInt64, isDamaged: Bool) -> PacketCourse.Found {
     picture = nil
     var found = course.check(bytes, number: number, isDamaged: isDamaged)
-    if found.isUsable, decodes || found.hasNewSets {
-      if awaitsKey, found.isKey {
-        decoder.flush()
-        awaitsKey = false
-      }
-      if !awaitsKey {
-        do throws(MediaError) {
-          picture = try decoder.decode(bytes, place: Int(truncatingIfNeeded: number & 0x3FFF_FFFF))
-        } catch {}
-      }
-      if picture == nil {
-        found.isCorrupt = true
-        undecodable += 1
-        awaitsKey = true
-        if !found.hasNewSets { course.lose() }
-      }
-    } else {
+    if found.isKey || !found.isUsable { forget() }
+    guard found.isUsable else {
       awaitsKey = true
+      return found
     }
+    if isRead || found.hasNewSets || !found.isKey && !awaitsKey {
+      decode(bytes, isKey: found.isKey)
+      guard picture == nil else { return found }
+      found.isCorrupt = true
+      undecodable += 1
+      course.lose()
+    } else if kept.count + bytes.count <= Self.mostKept, found.isKey || !keptEnds.isEmpty {
+      for index in bytes.indices { kept.append(bytes[index]) }
+      keptEnds.append(kept.count)
+    } else {
+      forget()
+    }
+    awaitsKey = true
     return found
   }
 
-  /// Lends the picture, if there is one. `needs`: whether pictures are read from now on.
+  private func decode(_ bytes: Span<UInt8>, isKey: Bool) {
+    if awaitsKey, isKey {
+      decoder.flush()
+      awaitsKey = false
+    }
+    picture = nil
+    guard !awaitsKey else { return }
+    do throws(MediaError) { picture = try decoder.decode(bytes) } catch {}
+  }
+
+  /// Lends the picture, if there is one. `needs`: whether pictures are read, from this one on.
   func lend(to slot: inout CaptureSlot, needs: Bool) {
-    decodes = needs
+    if needs, picture == nil, !keptEnds.isEmpty {
+      var start = 0
+      for end in keptEnds {
+        decode(kept.span.extracting(start..<end), isKey: start == 0)
+        start = end
+      }
+      awaitsKey = picture == nil
+      forget()
+    }
+    isRead = needs
     var packet: EncodedPacket?
     if needs { slot.lend(&packet, &picture) }
     picture = nil
