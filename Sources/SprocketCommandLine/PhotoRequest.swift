@@ -45,7 +45,10 @@ extension PhotoCommand {
   ) throws -> String {
     var (answers, recording): (Int, String?) = (0, nil)
     var ended: [Tree] = []
-    while let text = try connection.line(&signals, limit: within ?? Self.patience) {
+    let end = deadline(in: (within ?? Self.patience).nanosecondCount)
+    while monotonicNow() < end,
+      let text = try connection.line(&signals, limit: .nanoseconds(end - monotonicNow()))
+    {
       guard let tree = try? Tree(json: Array(text.utf8)) else {
         throw RunError(
           .failed, "\(connection.path) sent what no run sends; give the socket of a run")
@@ -66,6 +69,7 @@ extension PhotoCommand {
       }
       return path
     }
+    guard monotonicNow() < end else { throw RunConnection.silence(connection.path) }
     throw RunError(
       .failed,
       "there is no photograph: the run behind \(connection.path) ended, or this was stopped")

@@ -32,19 +32,27 @@ public struct PacketDecoder: ~Copyable {
   /// Whether pictures are shown in another order than they are decoded, so far.
   public var reorders: Bool { decoder.reorders }
 
-  /// The picture of a packet; `nil` where the packet is damaged, or refers to pictures that did not come.
-  public mutating func decode(_ bytes: Span<UInt8>) throws(MediaError) -> DecodedFrame? {
+  /// The picture of a packet; `nil` where the packet is damaged, or refers to pictures that did not come, as
+  /// far as libavcodec finds out: of HEVC that is cut short it does not. `sets` are parameter sets that belong
+  /// before it.
+  public mutating func decode(
+    _ bytes: Span<UInt8>, behind sets: Span<UInt8> = Span()
+  ) throws(MediaError) -> DecodedFrame? {
     place += 1
     let packet = unsafe scratch.packet
     unsafe libav.av_shrink_packet(packet, 0)
     guard bytes.count > 0, bytes.count < Int(Int32.max) / 2,
-      unsafe libav.av_grow_packet(packet, Int32(bytes.count)) == 0,
+      unsafe libav.av_grow_packet(packet, Int32(sets.count + bytes.count)) == 0,
       let data = unsafe packet.pointee.data
     else { return nil }
-    unsafe bytes.withUnsafeBytes { source in
-      guard let base = source.baseAddress else { return }
-      unsafe UnsafeMutableRawPointer(data).copyMemory(from: base, byteCount: source.count)
+    func copy(_ part: Span<UInt8>, to target: UnsafeMutablePointer<UInt8>) {
+      unsafe part.withUnsafeBytes { source in
+        guard let base = source.baseAddress else { return }
+        unsafe UnsafeMutableRawPointer(target).copyMemory(from: base, byteCount: source.count)
+      }
     }
+    unsafe copy(sets, to: data)
+    unsafe copy(bytes, to: data + sets.count)
     guard unsafe try decoder.send(packet, place: place, path: name) else { return nil }
     var found: DecodedFrame?
     // An older picture that comes out late is left out: its frame has gone.

@@ -118,7 +118,8 @@ def test_a_camera_that_can_is_asked_for_a_key_frame(played, tmp_path):
                    timeout=LIMIT)
     result = subprocess.run(
         [SPROCKET, "run", "--source", f"camera:{LOOPBACK}", "--format", "H264", "--frames", "80", "--movie",
-         movie, "--verify", "--summary", tmp_path / "summary", "--quiet"], stdin=subprocess.DEVNULL, timeout=LIMIT,
+         movie, "--verify", "--summary", tmp_path / "summary", "--quiet"],
+        stdin=subprocess.DEVNULL, timeout=LIMIT,
         env={**os.environ, "LD_PRELOAD": str(library), "KEYS": str(keys)})
     assert result.returncode == 0
     found, movie = pictures(movie), read_summary(tmp_path / "summary")["sinks"]["movie"]

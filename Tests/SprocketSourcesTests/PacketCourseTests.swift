@@ -29,7 +29,7 @@ struct PacketCourseTests {
     // A key frame without parameter sets cannot be decoded.
     expectEqual(Self.found(&course, Self.refresh, 4), Found(isKey: true, isEarly: true))
     expectEqual(
-      Self.found(&course, Self.sets + Self.refresh, 5), Found(isKey: true, hasNewSets: true))
+      Self.found(&course, Self.sets + Self.refresh, 5), Found(isKey: true, lacksSets: false))
     expectEqual(course.parameterSets, Self.sets)
     expectEqual(Self.found(&course, Self.predicted, 6), Found())
     expectEqual(Self.found(&course, Self.predicted, 8), Found(isCorrupt: true))
@@ -40,23 +40,46 @@ struct PacketCourseTests {
     course.lose()
     expectEqual(Self.found(&course, Self.predicted, 12), Found(isCorrupt: true))
     expectEqual(
-      Self.found(&course, Self.otherSets + Self.intra, 13), Found(isKey: true, hasNewSets: true))
-    expectEqual(Self.found(&course, Self.otherSets + Self.intra, 14), Found(isKey: true))
+      Self.found(&course, Self.otherSets + Self.intra, 13), Found(isKey: true, lacksSets: false))
+    expectEqual(course.parameterSets, Self.otherSets)
+    // Of that one only the first slice is known to refer to no other.
+    expectEqual(
+      Self.found(&course, Self.sets + Self.code + [0x41, 0xB0, 7], 20),
+      Found(isCorrupt: true, lacksSets: false))
+    expectEqual(
+      Self.found(&course, Self.code + [0x41, 0xA0, 7], 21),
+      Found(isCorrupt: true, isBidirectional: true))
   }
 
+  /// Nor is what belongs to a damaged packet.
   @Test func damageIsNeverPassedOn() {
     var course = PacketCourse(.h264)
     _ = Self.found(&course, Self.sets + Self.refresh, 0)
     let damaged = course.check((Self.otherSets + Self.refresh).span, number: 1, isDamaged: true)
-    expectEqual(damaged, Found(isKey: true, isCorrupt: true))
+    expectEqual(damaged, Found(isCorrupt: true, lacksSets: false))
+    expectEqual(Self.found(&course, Self.refresh, 2), Found(isKey: true))
     expectEqual(course.parameterSets, Self.sets)
-    for bytes in [[], [0], [0, 0, 1], Self.code, [1, 2, 3, 4, 5], Self.sets] {
+    for bytes in [[], [0], [0, 0, 1], Self.code, [1, 2, 3, 4, 5]] {
       _ = Self.found(&course, Self.refresh, 10)
       expectTrue(Self.found(&course, bytes, 11).isCorrupt, "\(bytes)")
       expectTrue(Self.found(&course, Self.predicted, 12).isCorrupt, "behind \(bytes)")
     }
     course.restart()
     expectEqual(Self.found(&course, Self.predicted, 13), Found(isEarly: true))
+  }
+
+  /// Sets may come in a packet of their own, and one without the other.
+  @Test func parameterSetsArePutTogether() {
+    var course = PacketCourse(.h264)
+    expectEqual(Self.found(&course, Self.sets, 0), Found(isEarly: true, lacksSets: false))
+    expectEqual(Self.found(&course, Self.refresh, 1), Found(isKey: true))
+    expectEqual(Self.found(&course, Self.predicted, 2), Found())
+    expectEqual(Self.found(&course, Self.sets, 3), Found(isCorrupt: true, lacksSets: false))
+    expectEqual(Self.found(&course, Self.predicted, 4), Found())
+    let part = Self.code + [0x68, 9]
+    expectEqual(
+      Self.found(&course, part + Self.refresh, 5), Found(isKey: true, lacksSets: false))
+    expectEqual(course.parameterSets, Self.code + [0x67, 1, 2, 3] + part)
   }
 
   /// Anything may come from a device.
@@ -82,7 +105,7 @@ struct PacketCourseTests {
     var course = PacketCourse(.hevc)
     let sets = Self.code + [0x40, 1, 5] + Self.code + [0x42, 1, 6] + Self.code + [0x44, 1, 7]
     expectEqual(
-      Self.found(&course, sets + Self.code + [0x26, 1, 8], 0), Found(isKey: true, hasNewSets: true))
+      Self.found(&course, sets + Self.code + [0x26, 1, 8], 0), Found(isKey: true, lacksSets: false))
     expectEqual(course.parameterSets, sets)
     expectEqual(Self.found(&course, Self.code + [0x02, 1, 8], 1), Found())
     // A clean random access picture.

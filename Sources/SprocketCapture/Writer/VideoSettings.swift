@@ -61,6 +61,7 @@ public struct VideoSettings: Sendable {
         throw CaptureError(
           .settingsRefused, "JPEG has no \(wrong); set quality, or choose another codec")
       }
+      made.name = "mjpeg"
       return made
     }
     made.name = codec.rawValue

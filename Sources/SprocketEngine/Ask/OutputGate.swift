@@ -26,6 +26,9 @@ struct OutputGate: Hashable {
   /// A sink with a pre-roll gets every frame (A14).
   private let isAlwaysOpen: Bool
 
+  /// Frames of the sink need those before them: it counts what it can use, and gets all while it records.
+  var isOfStream = false
+
   init(isAlwaysOpen: Bool = false) { self.isAlwaysOpen = isAlwaysOpen }
 
   /// Whether the next frame is admitted.
@@ -85,7 +88,7 @@ struct OutputGate: Hashable {
 
   /// Counts an admitted frame that was published. Returns the step to stamp at the next number.
   mutating func countPublished() -> Stamp.Step? {
-    guard wanted > 0 else { return nil }
+    guard wanted > 0, !isOfStream else { return nil }
     wanted -= 1
     guard wanted == 0 else { return nil }
     isOpen = false

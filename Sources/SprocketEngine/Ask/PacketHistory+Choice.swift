@@ -36,8 +36,7 @@ extension PacketHistory {
     case .atOrBefore: return before?.chosen
     case .atOrAfter:
       // The first frame after the time may be one that is not kept any more.
-      let isLost = latestDropped?.nanoseconds(since: time).map { $0 >= 0 } ?? false
-      return isLost ? nil : after?.chosen
+      return hasDropped(from: time) ? nil : after?.chosen
     case .nearest:
       guard let before else { return nil }
       guard let after, after.gap.magnitude < before.gap.magnitude else { return before.chosen }
@@ -48,6 +47,16 @@ extension PacketHistory {
   /// Returns when the first kept frame from `number` on was captured.
   func captured(from number: UInt64) -> Timestamp? {
     entries[first...].first { $0.fate == nil && $0.record.number >= number }?.record.captured
+  }
+
+  /// Returns when the first kept frame from `time` on was captured.
+  func captured(from time: Timestamp) -> Timestamp? {
+    entries[first...].first { $0.isKept(from: time) }?.record.captured
+  }
+
+  /// Whether a frame of that time or later is not kept any more.
+  func hasDropped(from time: Timestamp) -> Bool {
+    latestDropped?.nanoseconds(since: time).map { $0 >= 0 } ?? false
   }
 
   /// Nanoseconds from the oldest kept frame to `time`, or to the newest one; `nil` if none is kept.

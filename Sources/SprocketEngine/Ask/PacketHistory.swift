@@ -48,6 +48,8 @@ final class PacketHistory {
   private(set) var keptBytes = 0
   /// When the latest frame was captured that is not kept any more.
   private(set) var latestDropped: Timestamp?
+  /// Number of that frame.
+  private var latestDroppedNumber: UInt64?
   /// Frames were dropped because of the limit of bytes, before their time was over.
   var wasShortened = false
 
@@ -114,7 +116,7 @@ final class PacketHistory {
       dropped += dropOldest()
     }
     guard bytes.count <= capacity else {
-      latestDropped = record.captured
+      noteDropped(record)
       return isCounted ? dropped : dropped + 1
     }
     releasePages()
@@ -173,9 +175,16 @@ final class PacketHistory {
   /// Removes the oldest entry. Returns 1 if it was a kept frame without a fate so far, else 0.
   func dropOldest() -> UInt64 {
     guard let entry = removeOldest() else { return 0 }
-    if entry.fate == nil { latestDropped = entry.record.captured }
+    if entry.fate == nil { noteDropped(entry.record) }
     return entry.fate == nil && !entry.isCounted ? 1 : 0
   }
+
+  private func noteDropped(_ record: FrameRecord) {
+    (latestDropped, latestDroppedNumber) = (record.captured, record.number)
+  }
+
+  /// Whether the frame of that number, or one behind it, is not kept any more.
+  func hasDropped(from number: UInt64) -> Bool { latestDroppedNumber.map { $0 >= number } ?? false }
 
   /// Notes that the sink's account has the frame of an entry now.
   func noteCounted(_ index: Int) { entries[index].isCounted = true }

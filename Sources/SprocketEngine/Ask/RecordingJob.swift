@@ -14,6 +14,8 @@ final class RecordingJob: @unchecked Sendable {
   var earlierFrames: UInt64 = 0
   /// The frame that was asked for, which may be a past one.
   var askedFrame: UInt64?
+  /// The time of that frame, counted from the run's first.
+  var askedTime: Duration?
   /// Which frame is meant, for a recording of one frame that is chosen by its time.
   var choice: FrameChoice?
   /// The time that `choice` is about; `nil` if it is counted back from a frame.

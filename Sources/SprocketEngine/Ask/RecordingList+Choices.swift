@@ -49,7 +49,8 @@ extension RecordingJob {
     switch moment.earlier(by: choice?.ago ?? .zero) {
     case .frame(let number): askedFrame = number
     case .captured(let time): chosenTime = time
-    case .now, .time: break
+    case .time(let time): askedTime = time
+    case .now: break
     }
   }
 }

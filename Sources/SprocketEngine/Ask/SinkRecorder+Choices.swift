@@ -26,9 +26,14 @@ extension SinkRecorder {
   /// Makes the recordings whose frame is among the kept ones although no more frames come.
   func chooseAmongKept() {
     guard let choices else { return }
-    // The first frame of the next epoch is the first one after the time.
-    let later = choosing.filter { $0.choice?.rule == .atOrAfter }
-    choosing.removeAll { $0.choice?.rule == .atOrAfter }
+    // Where none of them is after the time, the first frame of the next epoch is.
+    let later = choosing.filter { job in
+      job.choice?.rule == .atOrAfter
+        && time(of: job, choices, nil).flatMap {
+          choices.choose(.atOrAfter, at: $0, newcomer: nil)
+        } == nil
+    }
+    choosing.removeAll { job in later.contains { $0 === job } }
     var isCounted = true
     choose(among: choices, nil, Span(), &isCounted)
     choosing = later
@@ -99,7 +104,14 @@ extension SinkRecorder {
     let latest = newcomer?.captured ?? choices.captured(from: job.stampedFrame ?? .max)
     if let time = job.chosenTime, latest == nil || latest?.clock == time.clock { return time }
     // Counted back from the frame that was asked for, or else from the first that has come since.
-    let start = job.askedFrame.flatMap { choices.captured(from: $0) } ?? latest
+    var start = latest
+    if let asked = job.askedFrame {
+      if choices.hasDropped(from: asked) { return nil }
+      start = choices.captured(from: asked) ?? latest
+    } else if let asked = asked(job, latest) {
+      if choices.hasDropped(from: asked) { return nil }
+      start = choices.captured(from: asked) ?? latest
+    }
     return start.flatMap { start in
       if case .captured(let time) = Moment.captured(start).earlier(by: job.choice?.ago ?? .zero) {
         time
@@ -107,6 +119,14 @@ extension SinkRecorder {
         nil
       }
     }
+  }
+
+  /// The time that was asked for, counted from the run's first frame. `clock` has the source's clock.
+  private func asked(_ job: Job, _ clock: Timestamp?) -> Timestamp? {
+    let first = shared.firstCapture.load(ordering: .relaxed)
+    guard let asked = job.askedTime, var time = clock, first != .min else { return nil }
+    time.nanoseconds = first.clampedSum(asked.nanosecondCount)
+    return time
   }
 
   private func unreachable(

@@ -58,10 +58,16 @@ extension SinkRecorder {
 
   /// Goes on in the files that waited for a key frame.
   func goOnInDelayed(with record: FrameRecord) {
-    guard !delayed.isEmpty, state.dependence.mayBegin(with: record) else { return }
-    let files = delayed
-    delayed = []
-    for file in files { goOn(in: file, .split, at: record.number) }
+    guard state.dependence.mayBegin(with: record) else { return }
+    while let next = delayed.first, next.number <= record.number {
+      delayed.removeFirst()
+      // The file before may have failed.
+      guard jobs.first?.record.id == next.file.record.id else {
+        drop(next.file, .asked, at: record.number)
+        continue
+      }
+      goOn(in: next.file, .split, at: record.number)
+    }
   }
 
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {

@@ -46,8 +46,8 @@ final class SinkRecorder: @unchecked Sendable {
   /// When the free space was checked last, and when a split last found no place.
   var lastDiskCheck: Timestamp?
   var lastRefusal: Timestamp?
-  /// Files of the first recording that begin with its next key frame.
-  var delayed: [Job] = []
+  /// Files of the first recording that begin with its next key frame from a number on.
+  var delayed: [(file: Job, number: UInt64)] = []
   /// The frame that comes next, while requests and limits before it are looked at.
   var upcoming: FrameRecord?
   /// Since when the next stamp waits and no frame has come.
@@ -127,7 +127,7 @@ final class SinkRecorder: @unchecked Sendable {
     if jobs.first?.record.id == job.record.id {
       let isKey = upcoming.map { $0.number == number && $0.isKey } ?? false
       if state.dependence.isOn, !isKey {
-        delayed.append(job)
+        delayed.append((job, number))
       } else {
         goOn(in: job, .split, at: number, isStamped: true)
       }
@@ -220,7 +220,7 @@ final class SinkRecorder: @unchecked Sendable {
     let job = jobs.remove(at: index)
     if index == 0 {
       endFile(at: number)
-      for file in delayed { drop(file, reason, at: number) }
+      for (file, _) in delayed { drop(file, reason, at: number) }
       delayed = []
     }
     if !isStamped {

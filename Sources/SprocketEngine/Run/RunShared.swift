@@ -23,6 +23,8 @@ final class RunShared: Sendable {
   let busy = Locked<[String: UInt64]>([:])
   /// Whether the source failed: recordings then end with the reason `device`.
   let sourceHasFailed = Atomic<Bool>(false)
+  /// When the first frame was captured, in nanoseconds on the source's clock; `.min` before it.
+  let firstCapture = Atomic<Int64>(.min)
   /// A message for the user while the run continues.
   let notice = Locked<String?>(nil)
   /// `nil` if the run is not traced.

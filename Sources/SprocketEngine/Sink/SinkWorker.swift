@@ -53,7 +53,6 @@ final class SinkWorker: @unchecked Sendable {
       var waiter = Waiter(wait)
       if state.resting != nil { epoch.shared.bell.add(state.id, epoch.ring, tapIndex) }
       state.dependence.begin(place.setup, epoch.source.keyFrames)
-      if !epoch.isContinuous { state.dependence.restart() }
       state.recordings?.beginEpoch(at: state.nextNumber, isContinuous: epoch.isContinuous)
       loop: while true {
         switch reader.next() {

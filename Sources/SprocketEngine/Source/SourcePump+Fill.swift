@@ -41,7 +41,11 @@ extension SourcePump {
     unsafe slot.pointee.clearSource()
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     guard source.take(into: &capture) else { return false }
-    if unsafe !slot.pointee.holdsFrame(of: epoch.source.format) { frame.isCorrupt = true }
+    // A packet before the first key frame has no picture, and nobody is to use it.
+    let isPacketAlone = unsafe frame.isStartup && slot.pointee.packetCount > 0
+    if unsafe !isPacketAlone && !slot.pointee.holdsFrame(of: epoch.source.format) {
+      frame.isCorrupt = true
+    }
     if let fate = frame.fate {
       unsafe slot.pointee.records[.source].chainFate = fate
       shared.mark(number, TapeEntry(fate))

@@ -171,11 +171,12 @@ extension SourcePump {
       guard let stamped = state.stamped else { return nil }
       if var known = gates.first(where: { $0.sink == state.id }) {
         known.place = place.index
+        known.gate.isOfStream = place.setup?.needsEarlierFrames ?? false
         return known
       }
-      return GatedOutput(
-        sink: state.id, place: place.index, output: stamped,
-        gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
+      var gate = OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil)
+      gate.isOfStream = place.setup?.needsEarlierFrames ?? false
+      return GatedOutput(sink: state.id, place: place.index, output: stamped, gate: gate)
     }
     resting = Dictionary(
       uniqueKeysWithValues: epoch.sinks.filter { $0.state.resting != nil }.map { ($0.state.id, $0) }

@@ -43,7 +43,9 @@ final class SourcePump: @unchecked Sendable {
   private var deadline: Int64?
   /// Nanoseconds from the first frame's capture to the end.
   private var mediaLimit: Int64?
-  private(set) var firstCaptured: Timestamp?
+  private(set) var firstCaptured: Timestamp? {
+    didSet { shared.firstCapture.store(firstCaptured?.nanoseconds ?? .min, ordering: .relaxed) }
+  }
   var lastCaptured: Timestamp?
   var lastGap: Int64 = 0
   var sounds: [PictureClock] = []

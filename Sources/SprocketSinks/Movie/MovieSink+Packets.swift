@@ -38,6 +38,12 @@ extension MovieSink {
         ".\(container.rawValue) files do not hold \(packets.format.settingText); record a .mkv, or choose "
           + "another codec", change: .codec)
     }
+    guard !packets.parameterSets.isEmpty else {
+      throw RunError(
+        .failed,
+        "\(setup.source.name) gives packets without their parameter sets, which a movie needs; let it say them"
+      )
+    }
     try setup.reads(.packet)
     setup.needsEarlierFrames = true
   }

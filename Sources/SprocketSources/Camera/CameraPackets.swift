@@ -6,12 +6,14 @@ internal import SprocketV4L2
 struct PacketCourse {
   struct Found: Equatable {
     var isKey = false
-    /// It is damaged, or refers to a packet that is damaged or did not come.
+    /// It is damaged, has no picture, or refers to a packet that is damaged or did not come.
     var isCorrupt = false
     /// No key frame has come so far.
     var isEarly = false
-    /// It begins with other parameter sets than those before.
-    var hasNewSets = false
+    /// It has no parameter sets of its own.
+    var lacksSets = true
+    /// Its picture may refer to a later one.
+    var isBidirectional = false
     var isUsable: Bool { !isCorrupt && !isEarly }
   }
 
@@ -19,7 +21,9 @@ struct PacketCourse {
   let format: PixelFormat
   /// The latest parameter sets, with start codes.
   private(set) var parameterSets: [UInt8] = []
+  /// Those of the packet that is looked at, and of the last one that had some.
   private var read: [UInt8] = []
+  private var lastRead: [UInt8] = []
   /// Number of the packet that can be decoded although it is no key frame.
   private var next: UInt64?
   private var hasKey = false
@@ -35,18 +39,20 @@ struct PacketCourse {
   /// Looks at the packet with that number. `isDamaged`: the driver says so.
   mutating func check(_ bytes: Span<UInt8>, number: UInt64, isDamaged: Bool) -> Found {
     let units = PacketUnits(bytes, format, parameterSets: &read)
-    var found = Found(isKey: units.isKey)
-    if !isDamaged, !read.isEmpty, units.isKey || !units.hasPicture {
-      found.hasNewSets = read != parameterSets
-      if found.hasNewSets { parameterSets = read }
+    if !isDamaged, !read.isEmpty, read != lastRead {
+      lastRead = read
+      parameterSets = PacketUnits.merge(parameterSets, with: read, format)
     }
-    let isDecodable =
-      !isDamaged && units.hasPicture && !parameterSets.isEmpty && (units.isKey || number == next)
-    if isDecodable {
+    var found = Found(
+      isKey: units.isKey && !isDamaged, lacksSets: read.isEmpty,
+      isBidirectional: units.isBidirectional)
+    if !isDamaged, units.hasPicture, !parameterSets.isEmpty, units.isKey || number == next {
       hasKey = true
       next = number + 1
     } else {
-      next = nil
+      // Some cameras give parameter sets in a packet of their own, to which no picture refers.
+      let isHeader = !isDamaged && !units.hasPicture && !read.isEmpty
+      next = isHeader && number == next ? number + 1 : nil
       (found.isCorrupt, found.isEarly) = (hasKey || isDamaged, !hasKey)
     }
     return found
@@ -56,8 +62,8 @@ struct PacketCourse {
 /// The H.264 or HEVC of a camera, and the pictures that are decoded of it.
 ///
 /// Every packet is decoded, also one for which the run has no room: the next one refers to it. Nothing is
-/// decoded from a key frame on at which nobody reads pictures. Then the packets since the last key frame are
-/// kept, and decoded at once for a stage or sink that comes later, so that it costs no frame.
+/// decoded from a key frame on at which nobody reads pictures. Then the packets since that key frame are kept,
+/// and decoded at once for a stage or sink that comes later.
 final class CameraPackets {
   private(set) var course: PacketCourse
   private var decoder: PacketDecoder
@@ -65,20 +71,21 @@ final class CameraPackets {
   private var awaitsKey = true
   /// Whether somebody reads pictures.
   private var isRead = true
+  /// The run knows pictures of these parameter sets.
+  private var knownSets: [UInt8] = []
   /// Packets since the last key frame that were not decoded, one behind the other, and where each ends.
   private var kept: [UInt8] = []
   private var keptEnds: [Int] = []
   /// That of the packet that was looked at last.
   private(set) var picture: DecodedFrame?
   private(set) var undecodable: UInt64 = 0
+  /// Pictures refer to later ones.
+  private(set) var isReordered = false
 
   init(_ format: PixelFormat, name: String) throws(MediaError) {
     course = PacketCourse(format)
     decoder = try PacketDecoder(format, name: name)
   }
-
-  /// Whether the camera's encoder makes pictures that refer to later ones.
-  var reorders: Bool { decoder.reorders }
 
   func restart() {
     course.restart()
@@ -86,48 +93,60 @@ final class CameraPackets {
     forget()
   }
 
-  /// Most bytes of packets that are kept, 64 MB: two seconds of 250 Mbit/s. Larger: more memory, and more to
-  /// decode at once. A stage that comes when there are more waits for a key frame.
-  private static let mostKept = 64 << 20
+  /// Most packets and bytes that are kept: decoding these takes some 250 ms at 1080p, and as long eight buffers
+  /// of a driver last at 30 frames/s. Larger: streams with fewer key frames, and packets that are lost
+  /// meanwhile. Where there are more, a stage that comes later waits for a key frame.
+  private static let mostKept = (packets: 45, bytes: 8 << 20)
 
   private func forget() {
     kept.removeAll(keepingCapacity: true)
     keptEnds.removeAll(keepingCapacity: true)
   }
 
-  /// Looks at a packet, and decodes it if somebody reads its picture.
+  /// Looks at a packet, and decodes it if somebody reads its picture, or the run does not know what pictures
+  /// of its parameter sets are.
   func take(_ bytes: Span<UInt8>, number: UInt64, isDamaged: Bool) -> PacketCourse.Found {
     picture = nil
     var found = course.check(bytes, number: number, isDamaged: isDamaged)
+    isReordered = isReordered || found.isBidirectional && found.isUsable
     if found.isKey || !found.isUsable { forget() }
     guard found.isUsable else {
       awaitsKey = true
       return found
     }
-    if isRead || found.hasNewSets || !found.isKey && !awaitsKey {
-      decode(bytes, isKey: found.isKey)
+    let isNew = found.isKey && course.parameterSets != knownSets
+    if isRead || isNew || !found.isKey && !awaitsKey {
+      decode(bytes, isKey: found.isKey, lacksSets: found.lacksSets)
       guard picture == nil else { return found }
       found.isCorrupt = true
       undecodable += 1
       course.lose()
-    } else if kept.count + bytes.count <= Self.mostKept, found.isKey || !keptEnds.isEmpty {
-      for index in bytes.indices { kept.append(bytes[index]) }
-      keptEnds.append(kept.count)
     } else {
-      forget()
+      keep(bytes, isKey: found.isKey)
     }
     awaitsKey = true
     return found
   }
 
-  private func decode(_ bytes: Span<UInt8>, isKey: Bool) {
+  private func keep(_ bytes: Span<UInt8>, isKey: Bool) {
+    guard isKey || !keptEnds.isEmpty, keptEnds.count < Self.mostKept.packets,
+      kept.count + bytes.count <= Self.mostKept.bytes
+    else { return forget() }
+    if kept.capacity == 0 { kept.reserveCapacity(Self.mostKept.bytes) }
+    unsafe bytes.withUnsafeBufferPointer { unsafe kept.append(contentsOf: $0) }
+    keptEnds.append(kept.count)
+  }
+
+  private func decode(_ bytes: Span<UInt8>, isKey: Bool, lacksSets: Bool) {
     if awaitsKey, isKey {
       decoder.flush()
       awaitsKey = false
     }
     picture = nil
     guard !awaitsKey else { return }
-    do throws(MediaError) { picture = try decoder.decode(bytes) } catch {}
+    let sets = isKey && lacksSets ? course.parameterSets : []
+    do throws(MediaError) { picture = try decoder.decode(bytes, behind: sets.span) } catch {}
+    isReordered = isReordered || decoder.reorders
   }
 
   /// Lends the picture, if there is one. `needs`: whether pictures are read, from this one on.
@@ -135,7 +154,8 @@ final class CameraPackets {
     if needs, picture == nil, !keptEnds.isEmpty {
       var start = 0
       for end in keptEnds {
-        decode(kept.span.extracting(start..<end), isKey: start == 0)
+        decode(kept.span.extracting(start..<end), isKey: start == 0, lacksSets: true)
+        if picture == nil { break }
         start = end
       }
       awaitsKey = picture == nil
@@ -143,13 +163,14 @@ final class CameraPackets {
     }
     isRead = needs
     var packet: EncodedPacket?
-    if needs { slot.lend(&packet, &picture) }
+    let size = (picture?.width ?? slot.format.width, picture?.height ?? slot.format.height)
+    if needs, size == (slot.format.width, slot.format.height) { slot.lend(&packet, &picture) }
     picture = nil
   }
 
   func dropPicture() { picture = nil }
 
-  /// `format` as the picture that was decoded last has it; `nil` where there is none.
+  /// `format` as the picture that was decoded last has it, which the run then knows; `nil` where there is none.
   func pictureFormat(_ format: FrameFormat) -> FrameFormat? {
     guard let pixels = picture?.format, let color = picture?.color, let width = picture?.width,
       let height = picture?.height
@@ -158,6 +179,7 @@ final class CameraPackets {
       pixelFormat: pixels, width: width, height: height, color: Color(color, pixels),
       rate: format.rate, presentation: format.presentation)
     found.packets = PacketStream(course.format, parameterSets: course.parameterSets)
+    knownSets = course.parameterSets
     return found
   }
 }
@@ -165,40 +187,53 @@ final class CameraPackets {
 extension CameraSource {
   /// V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME of `linux/v4l2-controls.h`.
   private static let forceKeyFrame: UInt32 = 0x0099_09E5
+  /// Nanoseconds after which a camera is asked again that gave no key frame, a second. Larger: more frames are
+  /// lost where a request was; smaller: cameras that need so long are asked twice.
+  private static let keyFramePatience: Int64 = 1_000_000_000
 
-  /// Looks at a packet of H.264 or HEVC, and asks the camera for a key frame where one is needed.
+  /// Looks at a packet of H.264 or HEVC, and asks the camera for a key frame where one is needed. Returns the
+  /// format of its picture, where that is known.
   func take(packet frame: V4L2Frame, _ arrived: inout ArrivedFrame) -> FrameFormat? {
+    guard let packets else { return nil }
     let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
-    let found = packets!.take(bytes, number: arrived.sequence, isDamaged: arrived.isCorrupt)
+    let found = packets.take(bytes, number: arrived.sequence, isDamaged: arrived.isCorrupt)
     arrived.isKey = found.isKey
     arrived.isCorrupt = arrived.isCorrupt || found.isCorrupt
     arrived.isStartup = arrived.isStartup || found.isEarly
-    if found.isKey { hasAskedForKey = false }
+    if found.isKey { askedForKey = nil }
     if !found.isUsable { keyFrames.ask() }
-    guard found.hasNewSets, found.isUsable, let format else { return nil }
-    return packets!.pictureFormat(format)
+    if packets.isReordered { failure = reorderingError }
+    guard found.isKey, found.isUsable, let format else { return nil }
+    return packets.pictureFormat(format)
   }
 
-  /// Asks the camera for a key frame if somebody wants one, once until it comes.
+  private var reorderingError: RunError {
+    RunError(
+      .usage,
+      "\(title) makes pictures that refer to later ones (B frames), whose order is not that of their "
+        + "times: set its control video_b_frames to 0", change: .format)
+  }
+
+  /// Asks the camera for a key frame if somebody wants one, and again if none comes.
   func forceKeyFrames() {
-    guard packets != nil, keyFrames.take(), !hasAskedForKey else { return }
-    hasAskedForKey = true
-    guard let control = controls.all.first(where: { $0.id == Self.forceKeyFrame }) else { return }
-    do throws(V4L2Error) { _ = try device?.set(control, to: 1) } catch {}
+    guard packets != nil, keyFrames.take() else { return }
+    let now = monotonicNow()
+    guard askedForKey.map({ now - $0 > Self.keyFramePatience }) ?? true,
+      let control = controls.all.first(where: { $0.id == Self.forceKeyFrame })
+    else { return }
+    do throws(V4L2Error) {
+      _ = try device?.set(control, to: 1)
+      askedForKey = now
+    } catch {}
   }
 
   /// Looks at the first packets until one was decoded. `nil` where this one was not.
   func lookAtPacket(_ frame: V4L2Frame, _ format: FrameFormat) throws(RunError) -> FrameFormat? {
+    guard let packets else { return nil }
     let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
-    _ = packets!.take(bytes, number: UInt64(frame.sequence), isDamaged: frame.isDamaged)
-    defer { packets!.dropPicture() }
-    guard let found = packets!.pictureFormat(format) else { return nil }
-    guard !packets!.reorders else {
-      throw RunError(
-        .usage,
-        "\(title) makes pictures that refer to later ones (B frames), whose order is not that of their "
-          + "times: set its control video_b_frames to 0", change: .format)
-    }
-    return found
+    _ = packets.take(bytes, number: UInt64(frame.sequence), isDamaged: frame.isDamaged)
+    defer { packets.dropPicture() }
+    if packets.isReordered { throw reorderingError }
+    return packets.pictureFormat(format)
   }
 }

@@ -114,8 +114,8 @@ public final class CameraSource: Source {
   /// Of a camera that is asked for H.264 or HEVC. It stays so for the whole run.
   var packets: CameraPackets?
   let keyFrames = KeyFrameRequest()
-  /// The camera was asked for a key frame, and none has come since.
-  var hasAskedForKey = false
+  /// When the camera was asked for a key frame; `nil` if one has come since.
+  var askedForKey: Int64?
   var damage = EncodedDamage()
   let interruption = SourceInterrupt()
   var borrowed: UInt64 = 0
@@ -192,7 +192,7 @@ public final class CameraSource: Source {
   /// again with the first frame, unless all are.
   func startStream() throws(V4L2Error) {
     packets?.restart()
-    hasAskedForKey = false
+    askedForKey = nil
     var refusal: V4L2Error?
     let idle = loans.idle
     for index in 0..<loans.count where idle & 1 << UInt64(index) != 0 {
