@@ -22,6 +22,23 @@ import Testing
     expectEqual(sequence.repeated, 3)
   }
 
+  /// v4l2loopback: what waits for a reader has the number 0.
+  @Test func aFirstNumberThatCannotBeIsTheOneBeforeTheSecond() {
+    func numbers(_ given: [UInt32], every period: Int64, rate: Double) -> [UInt64] {
+      var sequence = CameraSequence()
+      return given.enumerated().map { index, number in
+        sequence.extend(number, at: 5_000_000_000 + Int64(index) * period, rate: rate)
+      }
+    }
+    expectEqual(numbers([0, 34, 35, 37], every: 100_000_000, rate: 30), [0, 1, 2, 4])
+    expectEqual(numbers([0, 34, 35], every: 100_000_000, rate: 0), [0, 1, 2])
+    // Frames that were lost while the driver counted.
+    expectEqual(numbers([0, 4, 5], every: 100_000_000, rate: 30), [0, 4, 5])
+    expectEqual(numbers([0, 34, 35], every: 1_000_000_000, rate: 30), [0, 34, 35])
+    expectEqual(numbers([1, 34, 35], every: 100_000_000, rate: 30), [1, 34, 35])
+    expectEqual(numbers([0, 1, 40], every: 100_000_000, rate: 30), [0, 1, 40])
+  }
+
   @Test func aJumpBackStaysOne() {
     var sequence = CameraSequence()
     expectEqual([1000, 1001, 3].map { sequence.extend($0) }, [1000, 1001, 3])

@@ -251,7 +251,8 @@ public final class CameraSource: Source {
     lastFrame = now
     if firstNumber != nil || opening == 1 { lastNewFrame = now }
     restartsInStall = 0
-    let number = sequence.extend(frame.sequence)
+    let number = sequence.extend(
+      frame.sequence, at: frame.nanoseconds, rate: format?.rate.framesPerSecond ?? 0)
     let (captured, point) = clock.stamp(frame, sequence: number, now: now)
     let first = firstNumber ?? number
     firstNumber = first
