@@ -181,13 +181,14 @@ def expected_frames(buffers, torn=()):
     """What the driver's own numbers and flags say became of each frame, as far as the source knows:
     (number, fate, time), with None for a frame that arrived whole, and no time for one that did not.
 
-    v4l2loopback numbers what waits for a reader 0, whatever it was. Numbers go on counting after 32 bits. vivid gives its first two frames one number when it starts
+    v4l2loopback gives what waits for a reader the number 0. Numbers go on counting after 32 bits. vivid gives its first two frames one number when it starts
     slowly: that is a frame more. `torn` are numbers of frames whose bytes were overwritten."""
     frames = []
     for buffer in buffers:
         if frames:
             number = frames[-1][0] + ((buffer.sequence - last.sequence) % 2**32 or 1)
-            if len(frames) == 1 and last.sequence == 0 and number > 1 + 60e-9 * (buffer.time - last.time):
+            possible = 1 + 60e-9 * (buffer.time - last.time)
+            if len(frames) == 1 and last.sequence == 0 and number > possible:
                 number = 1
             frames += [(lost, "missing", None) for lost in range(frames[-1][0] + 1, number)]
         else:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Plays packets of H.264 or HEVC into v4l2loopback, as a camera with an encoder of its own would.
 
-packets.py FILE DEVICE FOURCC WIDTH HEIGHT RATE [LOST...]: FILE has start codes, and a delimiter before each
-packet. Packets are sent over and over; of each round those of the numbers LOST are sent cut short. Where KEYS
-names a file and GROUP a number, each byte that the file gets makes the packet of the next multiple of GROUP,
-a key frame, the next.
+packets.py FILE,... DEVICE FOURCC WIDTH HEIGHT RATE [LOST...]: the files have start codes, and a delimiter
+before each packet. Packets are sent over and over; of each round those of the numbers LOST are cut short.
+Where APART is set, parameter sets are sent in a packet of their own. Where KEYS names a file and GROUP a
+number, each byte that the file gets makes the packet of the next multiple of GROUP, a key frame, the next.
 """
 import fcntl
 import os
@@ -24,9 +24,19 @@ def split(data, fourcc):
     return [delimiter + part for part in data.split(delimiter)[1:]]
 
 
+def apart(packet):
+    """The parameter sets of a packet of H.264, if it has some, and its picture."""
+    slice_at = packet.find(b"\0\0\1\x65")
+    return [packet] if slice_at < 0 else [packet[:slice_at], packet[slice_at:]]
+
+
 def main(path, node, fourcc, width, height, rate, *lost):
-    with open(path, "rb") as file:
-        packets = split(file.read(), fourcc)
+    packets = []
+    for name in path.split(","):
+        with open(name, "rb") as file:
+            packets += split(file.read(), fourcc)
+    if os.environ.get("APART"):
+        packets = [part for packet in packets for part in apart(packet)]
     lost = {int(number) for number in lost}
     with open(node, "wb", buffering=0) as device:
         shape = struct.pack("<II4sIIIII", int(width), int(height), fourcc.encode(), PROGRESSIVE, 0,

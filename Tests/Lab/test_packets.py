@@ -1,5 +1,6 @@
 """A camera's own H.264 and HEVC: recorded as they are, decoded for stages, and accounted for where a packet
 is damaged."""
+import contextlib
 import hashlib
 import json
 import os
@@ -18,13 +19,14 @@ SIZE, RATE, FRAMES, GROUP = "320x180", 10, 60, 10
 LOST = (14, 25)
 
 
-def encoded(codec, folder):
-    """A clip with a key frame every ten frames, and a delimiter before each packet."""
-    path = folder / f"clip.{codec}"
-    settings = {"h264": ["-c:v", "libx264", "-x264-params", f"aud=1:bframes=0:keyint={GROUP}"],
+def encoded(codec, folder, size=SIZE, later=0):
+    """A clip with a key frame every ten frames, and a delimiter before each packet. `later` is how many
+    pictures that refer to later ones may follow each other."""
+    path = folder / f"clip-{size}-{later}.{codec}"
+    settings = {"h264": ["-c:v", "libx264", "-x264-params", f"aud=1:bframes={later}:keyint={GROUP}"],
                 "hevc": ["-c:v", "libx265", "-x265-params",
                          f"aud=1:bframes=0:keyint={GROUP}:repeat-headers=1:log-level=none"]}[codec]
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={SIZE}:rate={RATE}",
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={size}:rate={RATE}",
                     "-frames:v", str(FRAMES), *settings, "-pix_fmt", "yuv420p", path],
                    check=True, timeout=LIMIT)
     return path
@@ -42,21 +44,28 @@ def is_fed():
     return b"Width/Height" in said
 
 
+@contextlib.contextmanager
+def playing(codec, files, folder, *lost, **variables):
+    """While files are played over and over."""
+    environment = {**os.environ, "KEYS": str(folder / "keys"), "GROUP": str(GROUP), **variables}
+    player = subprocess.Popen([sys.executable, TESTS / "Lab/packets.py", ",".join(map(str, files)), LOOPBACK,
+                               codec.upper(), *SIZE.split("x"), str(RATE), *map(str, lost)],
+                              stdin=subprocess.DEVNULL, env=environment)
+    try:
+        wait_until(is_fed, player)
+        yield
+    finally:
+        player.kill()
+        player.wait()
+
+
 @pytest.fixture
 def played(request, tmp_path):
     """The clip's digests, while it is played over and over."""
     codec, lost = request.param
     path = encoded(codec, tmp_path)
-    environment = {**os.environ, "KEYS": str(tmp_path / "keys"), "GROUP": str(GROUP)}
-    player = subprocess.Popen([sys.executable, TESTS / "Lab/packets.py", path, LOOPBACK, codec.upper(),
-                               *SIZE.split("x"), str(RATE), *map(str, lost)], stdin=subprocess.DEVNULL,
-                              env=environment)
-    try:
-        wait_until(is_fed, player)
+    with playing(codec, [path], tmp_path, *lost):
         yield codec, pictures(path)
-    finally:
-        player.kill()
-        player.wait()
 
 
 def assert_runs(found, clip, starts):
@@ -85,9 +94,9 @@ def test_packets_become_the_movie_and_pictures_are_decoded(played, tmp_path):
     # The dump has the pictures of the same frames, to the bit.
     raw = [hashlib.md5(image.message.data).hexdigest() for image in dump_images(dump)]
     assert [digest for digest in raw if digest in found] == found
-    # What was captured before the first key frame is not used, nor what v4l2loopback has overwritten.
-    fates = {line["fate"] for line in run.reports}
-    assert fates <= {"delivered", "startup", "corrupt", "missing"}
+    # What was captured before the first key frame is not used.
+    first = next(place for place, line in enumerate(run.reports) if line["fate"] == "delivered")
+    assert {line["fate"] for line in run.reports[:first]} <= {"startup"}
     assert len(found) >= 20
 
 
@@ -189,3 +198,41 @@ def test_a_codec_or_a_stage_makes_other_pictures(played, tmp_path):
         assert ffprobe(tmp_path / "movie.mov", "stream=codec_name")["streams"][0]["codec_name"] == "mjpeg"
     listed = json.loads(sprocket("devices", LOOPBACK, "--json").stdout)
     assert "H264" in json.dumps(listed)
+
+
+def test_parameter_sets_in_packets_of_their_own(tmp_path):
+    path, movie = encoded("h264", tmp_path), tmp_path / "movie.mov"
+    with playing("h264", [path], tmp_path, APART="1"):
+        with Run(tmp_path, LOOPBACK, "--format", "H264", "--frames", 50, "--movie", movie, "--stage",
+                 "meter") as run:
+            run.end()
+    found = pictures(movie)
+    assert_runs(found, pictures(path), 1)
+    assert len(found) >= 30 and decode(movie) == ""
+    # The packets without a picture are no frames that anybody could use.
+    assert 3 <= run.summary["sinks"]["movie"]["corrupt"] <= 7
+
+
+@pytest.mark.costly
+def test_pictures_of_another_size_begin_an_epoch_although_their_first_is_damaged(tmp_path):
+    clips = [encoded("h264", tmp_path), encoded("h264", tmp_path, "256x144")]
+    with playing("h264", clips, tmp_path, FRAMES):
+        with Run(tmp_path, LOOPBACK, "--format", "H264", "--frames", 170, "--movie",
+                 tmp_path / "part-{n}.mp4") as run:
+            run.end()
+    known = [pictures(path) for path in clips]
+    files = sorted(tmp_path.glob("part-*.mp4"))
+    assert len(files) >= 2 and run.summary["epochs"] >= 2
+    for path in files:
+        frames = ffprobe(path, "frame=width,height")["frames"]
+        assert len({(frame["width"], frame["height"]) for frame in frames}) == 1
+        clip, = [clip for clip in known if pictures(path)[0] in clip]
+        assert_runs(pictures(path), clip, 1)
+
+
+def test_pictures_that_refer_to_later_ones_are_refused(tmp_path):
+    with playing("h264", [encoded("h264", tmp_path, later=2)], tmp_path):
+        result = sprocket("run", "--source", f"camera:{LOOPBACK}", "--format", "H264", "--frames", 30,
+                          "--null", check=False)
+    assert result.returncode in (1, 2)
+    assert "video_b_frames" in result.errors

@@ -31,7 +31,7 @@ internal import SprocketV4L2
 ///
 /// ## H.264 and HEVC
 ///
-/// Frames are pictures, each with its packet: ``CameraPackets``. What was captured before the first key frame
+/// Frames are pictures, each with its packet: `CameraPackets`. What was captured before the first key frame
 /// is `startup`; behind a packet that is damaged or did not come frames are `corrupt` up to the next key
 /// frame, for which the camera is asked. Other parameter sets begin an epoch.
 ///
