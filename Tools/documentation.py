@@ -33,7 +33,7 @@ def products():
 def exported(module):
     """The modules that a module re-exports."""
     folder = next(path for place in ("Sources", "Plugins") if (path := ROOT / place / module).is_dir())
-    return [name for path in sorted(folder.glob("*.swift")) for name in EXPORT.findall(path.read_text())]
+    return [name for path in sorted(folder.rglob("*.swift")) for name in EXPORT.findall(path.read_text())]
 
 
 def exporters():

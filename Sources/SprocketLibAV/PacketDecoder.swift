@@ -33,8 +33,8 @@ public struct PacketDecoder: ~Copyable {
   public var reorders: Bool { decoder.reorders }
 
   /// The picture of a packet; `nil` where the packet is damaged, or refers to pictures that did not come, as
-  /// far as libavcodec finds out: of HEVC that is cut short it does not. `sets` are parameter sets that belong
-  /// before it.
+  /// far as libavcodec finds out: of HEVC that is cut short it does not. `sets` are parameter sets that
+  /// belong before it.
   public mutating func decode(
     _ bytes: Span<UInt8>, behind sets: Span<UInt8> = Span()
   ) throws(MediaError) -> DecodedFrame? {

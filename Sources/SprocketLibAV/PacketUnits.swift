@@ -47,15 +47,18 @@ public struct PacketUnits: Sendable {
     format == .h264 ? 7...8 ~= kind : 32...34 ~= kind
   }
 
-  /// `sets` with those of the same kinds as in `new` replaced by them: a picture may come with some of its sets
-  /// alone.
+  /// `sets` with those of the same kinds as in `new` replaced by them: a picture may come with some of its
+  /// sets alone.
   public static func merge(_ sets: [UInt8], with new: [UInt8], _ format: PixelFormat) -> [UInt8] {
     var byKind: [UInt8: [UInt8]] = [:]
     for list in [sets, new] {
       var found: [UInt8: [UInt8]] = [:]
       var at = 0
       while let unit = nextUnit(in: list.span, from: &at, lengthBytes: 0) {
-        append(list.span, from: unit, to: &found[kind(list[unit], format), default: []])
+        let kind = kind(list[unit], format)
+        // A start code at the end of a packet begins nothing.
+        guard isParameterSet(kind, format) else { continue }
+        append(list.span, from: unit, to: &found[kind, default: []])
       }
       byKind.merge(found) { _, new in new }
     }

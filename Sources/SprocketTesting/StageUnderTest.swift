@@ -57,8 +57,8 @@ public struct StageUnderTest<S: Stage> {
   private let unpacker = FrameUnpacker()
   private let plan: UnpackPlan
 
-  /// Configures `stage`. Throws its error, or `RunError` if there is no memory, or if its settings or its
-  /// report are declared wrongly.
+  /// Configures `stage`. Throws its error, or `RunError` if there is no memory, if its settings or its
+  /// report are declared wrongly, or if a setting has a value that no run takes.
   ///
   /// - Parameters:
   ///   - stage: with the settings that the test chose.
@@ -73,6 +73,9 @@ public struct StageUnderTest<S: Stage> {
   ) throws {
     let owner = "the stage \(S.self)"
     for mistake in S.Settings.mistakes(of: owner) + S.Report.mistakes(of: owner) { throw mistake }
+    for refusal in stage.settings.refusals {
+      throw RunError(.usage, "\(owner): \(refusal.error)")
+    }
     self.stage = stage
     format = frame.format
     var setup = StageSetup(
@@ -129,9 +132,20 @@ public struct StageUnderTest<S: Stage> {
   }
 
   /// Changes live settings between two frames: stores them, and calls `retune`. Returns the number of memory
-  /// requests during `retune`, which must be 0.
+  /// requests during `retune`, which must be 0. Traps for a setting that is not live, and for a value that no
+  /// run takes.
   public mutating func change(_ store: (inout S.Settings) -> Void) -> Int {
+    let old = stage.settings
     store(&stage.settings)
+    for setting in S.Settings.settings where !setting.isLive {
+      contract(
+        setting.read(from: old) == setting.read(from: stage.settings),
+        "changes `\(setting.name)`, which is no live setting; declare it with `.live`, or make a stage anew"
+      )
+    }
+    if let refusal = stage.settings.refusals.first {
+      contractBroken("changes a setting: \(refusal.error)")
+    }
     let before = sprocket_allocation_count()
     stage.retune()
     return sprocket_allocation_count() - before
@@ -176,11 +190,14 @@ extension StageUnderTest {
   ///     } == nil)
   ///
   /// Formats and sizes that `configure` refuses are skipped. If it refuses all, its last error is thrown.
+  /// With a `color` of limited range formats of RGB are skipped, too: they have full range.
   public static func firstDifference(
     of stage: @autoclosure () -> S, formats: [PixelFormat] = TestFrame.formats,
     sizes: [(Int, Int)] = TestFrame.sizes, color: Color = .jpeg,
     _ check: (Shown) throws -> String?
   ) throws -> String? {
+    // RGB has full range.
+    let formats = formats.filter { !$0.isRGB || color.range == .full }
     var refusal: StageError?
     var checked: PixelFormat?
     for format in formats {

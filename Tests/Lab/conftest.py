@@ -181,8 +181,9 @@ def expected_frames(buffers, torn=()):
     """What the driver's own numbers and flags say became of each frame, as far as the source knows:
     (number, fate, time), with None for a frame that arrived whole, and no time for one that did not.
 
-    v4l2loopback gives what waits for a reader the number 0. Numbers go on counting after 32 bits. vivid gives its first two frames one number when it starts
-    slowly: that is a frame more. `torn` are numbers of frames whose bytes were overwritten."""
+    v4l2loopback gives what waits for a reader the number 0. Numbers go on counting after 32 bits.
+    vivid gives its first two frames one number when it starts slowly: that is a frame more. `torn` are
+    numbers of frames whose bytes were overwritten."""
     frames = []
     for buffer in buffers:
         if frames:

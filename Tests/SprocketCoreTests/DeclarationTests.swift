@@ -92,6 +92,22 @@ import Testing
       ])
   }
 
+  /// A report's key would be there twice, and a step of the summary, too.
+  @Test func aNameOfTheEnginesOwnIsAMistake() {
+    struct Score: FrameReport {
+      var score = 0.0
+      static var fields: [ReportField<Self>] { [ReportField("score", \.score)] }
+    }
+    func sentence(_ name: String) -> [String] {
+      ["a stage is called `\(name)`, as something of the engine's own; give it another name"]
+    }
+    for name in ["unpack", "pack", "select"] { expectEqual(mistakes(name), sentence(name)) }
+    for name in Plugin.keysOfReports {
+      expectEqual(mistakes(name, Usual.self, Score.self), sentence(name))
+      expectEqual(mistakes(name), [])
+    }
+  }
+
   @Test func twoOfOneNameAreAMistake() {
     expectEqual(
       mistakes("mine", Twice.self),

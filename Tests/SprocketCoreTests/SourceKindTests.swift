@@ -36,6 +36,38 @@ import Testing
     expectEqual(Self.kind.settings.map(\.defaultText), ["", "2"])
   }
 
+  /// What is allowed and happens to be the default is given, too.
+  @Test func anArgumentWithADefaultNeedNotBeGiven() {
+    struct Count: SourceSettings {
+      var count = 60
+      static var settings: [Setting<Self>] {
+        [Setting("count", \.count, range: 1...99, "how many")]
+      }
+    }
+    struct None: SourceSettings {
+      var count = 0
+      static var settings: [Setting<Self>] {
+        [Setting("count", \.count, range: 1...99, "how many")]
+      }
+    }
+    func made<Settings: SourceSettings>(_ argument: String, _ type: Settings.Type) -> String? {
+      let kind = SourceKind("pulse", "", argument: "count", type) { (settings) throws(RunError) in
+        throw RunError(.failed, settings.text(of: "count") ?? "")
+      }
+      do throws(RunError) {
+        _ = try kind.make(argument: argument)
+        return nil
+      } catch {
+        return error.description
+      }
+    }
+    expectEqual(made("60", Count.self), "60")
+    expectEqual(made("61", Count.self), "61")
+    expectEqual(made("", Count.self), "60")
+    expectEqual(made("7", None.self), "7")
+    expectTrue(made("", None.self)?.contains("needs more: give pulse:COUNT") ?? false)
+  }
+
   @Test func anArgumentMayBeOptional() throws {
     let kind = SourceKind("tape", "", argument: "path", isArgumentOptional: true, Choices.self) {
       (choices) throws(RunError) in throw RunError(.failed, "<\(choices.path.path)>")

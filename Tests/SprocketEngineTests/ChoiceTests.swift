@@ -185,6 +185,26 @@ struct ChoiceTests {
     expectFalse(result.summary.errors.isEmpty)
   }
 
+  /// Of a frame or a time of the run that is long past neither the oldest kept frame nor the latest is given.
+  @Test func a23APastFrameThatIsNotKeptIsAnError() throws {
+    let (asker, sink) = (Asker(), Self.recorder())
+    let result = try run(
+      asker,
+      .frames(0..<60) + [
+        .call {
+          for rule in FrameChoice.Rule.allCases {
+            asker.ask(Self.choice(rule), at: .frame(10))
+            asker.ask(Self.choice(rule), at: .time(.milliseconds(100)))
+          }
+          asker.ask(Self.choice(.nearest), at: .frame(50))
+          asker.ask(Self.choice(.nearest), at: .time(.milliseconds(520)))
+          asker.ask(Self.choice(.nearest, ago: .milliseconds(20)), at: .time(.milliseconds(530)))
+        }
+      ] + .frames(60..<70), sinks: [sink], tick: Self.tick)
+    expectEqual(sink.contents, [[50], [52], [51]])
+    expectEqual(result.records.compactMap(\.error).count, 6)
+  }
+
   /// A frame of before the run's end is given; for one that did not come there is a record.
   @Test func a23TheEndOfTheRun() throws {
     let (asker, sink) = (Asker(), Self.recorder())

@@ -82,6 +82,18 @@ struct KeyFrameTests {
     expectEqual(sink.contents, [Array(30..<60)])
   }
 
+  /// Frames that wait in the chain do not close the gate, and then all frames need a key frame.
+  @Test func aRecordingThatCountsGetsAllFramesMeanwhile() {
+    var gate = OutputGate()
+    gate.isOfStream = true
+    let id = RecordingID(1)
+    _ = gate.apply(.begin(id, frames: 2))
+    for _ in 0..<20 { expectNil(gate.countPublished()) }
+    expectTrue(gate.isAdmitting)
+    _ = gate.apply(.ended(id))
+    expectFalse(gate.isAdmitting)
+  }
+
   @Test func filesBeginWithKeyFramesAndNoFrameIsBetweenThem() throws {
     let (sink, asker) = (Self.recorder(), Asker())
     _ = try Self.record(

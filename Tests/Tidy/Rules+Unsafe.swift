@@ -69,7 +69,7 @@ extension Rules {
         "Frame/FrameStorage",
         "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
-        "Source/Source", "System/SystemMemory",
+        "Source/CaptureSlot", "System/SystemMemory",
       ],
       "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),
     Permission("Tests/SprocketTests", ["ShareReader"], "reads shared memory"),

@@ -25,5 +25,5 @@ enum Mistake: String, CaseIterable, SettingValue {
   // Mistakes in tests.
   case testEncoded, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
     testReport
-  case testDamaged, testPadding, testDelay, testMissing, testWorkers
+  case testDamaged, testPadding, testDelay, testMissing, testWorkers, testChange, testValue
 }

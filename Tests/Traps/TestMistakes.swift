@@ -5,6 +5,18 @@ private struct Overwriter: Stage {
   static let order = Order.any
   var writes = false
 
+  struct Settings: KindSettings {
+    var level = 0.5
+    var count = 1
+    static var settings: [Setting<Self>] {
+      [
+        Setting("level", \.level, range: 0...1, "is live").live,
+        Setting("count", \.count, range: 1...9, "is not"),
+      ]
+    }
+  }
+  var settings = Settings()
+
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     try setup.reads(.luma(.full))
     if writes { try setup.writes(.inPlace) }
@@ -48,6 +60,8 @@ func makeInTest(_ mistake: Mistake) throws {
     _ = stage.process(frame)
   case .testDelay: _ = TestCamera(delay: 0) { _, _ in nil }
   case .testMissing: _ = try TestRun(of: TestCamera([.missing(-1), .picture(frame)]))
+  case .testChange: _ = stage.change { $0.count = 2 }
+  case .testValue: _ = stage.change { $0.level = 2 }
   case .testWorkers:
     _ = try TestRun.firstDifference(betweenWorkers: [4], through: []) { TestCamera([frame]) }
   default: break

@@ -49,7 +49,8 @@ func make(_ mistake: Mistake) throws {
   case .pushSoundBytes:
     _ = PushAudioSource(format: stereo()).push([UInt8](repeating: 0, count: 9).span)
   case .testEncoded, .testPlanes, .testPlaneBytes, .testEarlier, .testLater, .testFormat, .testLuma,
-    .testReport, .testDamaged, .testPadding, .testDelay, .testMissing, .testWorkers:
+    .testReport, .testDamaged, .testPadding, .testDelay, .testMissing, .testWorkers, .testChange,
+    .testValue:
     try makeInTest(mistake)
   default: try run(mistake)
   }

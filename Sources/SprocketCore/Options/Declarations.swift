@@ -29,9 +29,26 @@ extension Plugin {
     let own = settingMistakes()
     guard own.isEmpty else { return own }
     let owner = "the stage \(name)"
-    let parts = [repeated("stages", stages.map(\.name), of: owner, "has")]
+    let parts = [takenName, repeated("stages", stages.map(\.name), of: owner, "has")]
     return parts.compactMap(\.self) + stages.flatMap { $0.reportType.mistakes(of: owner) }
   }
+
+  /// The mistake that the engine itself has a step, or each line of reports a key, of that name.
+  private var takenName: RunError? {
+    let hasReports = stages.contains { $0.reportType.hasFields }
+    guard
+      ["unpack", "pack", "select"].contains(name) || hasReports && Self.keysOfReports.contains(name)
+    else { return nil }
+    return RunError(
+      .usage, "a stage is called `\(name)`, as something of the engine's own; give it another name")
+  }
+
+  /// Keys that each line of reports has, beside those of stages.
+  package static let keysOfReports = [
+    "number", "sequence", "epoch", "captured_ns", "clock", "fate", "latency_us", "stage",
+    "exposure_us",
+    "gain", "lens", "events",
+  ]
 }
 
 extension KindSettings {
@@ -44,20 +61,29 @@ extension KindSettings {
     mistakes += names.filter { !$0.isNameable }.map {
       RunError(.usage, "\(owner) has a setting called `\(printable($0))`, \(nameRemedy)")
     }
-    let usual = Self()
-    var copy = usual
-    for setting in settings where setting.name != required {
-      do throws(SettingError) {
-        try setting.apply(setting.read(from: usual), to: &copy)
-      } catch {
-        mistakes.append(RunError(.usage, "the default of \(owner): \(error)"))
-      }
+    mistakes += Self().refusals.filter { $0.name != required }.map {
+      RunError(.usage, "the default of \(owner): \($0.error)")
     }
     return mistakes
+  }
+
+  /// The settings whose values are not allowed, and why.
+  package var refusals: [(name: String, error: SettingError)] {
+    var copy = self
+    return Self.settings.compactMap { setting in
+      do throws(SettingError) {
+        try setting.apply(setting.read(from: self), to: &copy)
+        return nil
+      } catch {
+        return (setting.name, error)
+      }
+    }
   }
 }
 
 extension FrameReport {
+  fileprivate static var hasFields: Bool { !fields.isEmpty }
+
   /// Mistakes in the declaration of this report.
   package static func mistakes(of owner: String) -> [RunError] {
     SprocketCore.mistakes(in: fields.map(\.description), of: owner)

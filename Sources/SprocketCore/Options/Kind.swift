@@ -59,13 +59,20 @@ public struct Kind<Made, Request: KindRequest>: NamedKind {
     of settings: any KindSettings, at path: (String?) -> SettingPath
   ) -> [RunError] {
     var errors = settings.errors { path($0) }
-    if let argument, !isArgumentOptional,
+    if let argument, !isArgumentOptional, isDefaultNone(of: argument),
       settings.text(of: argument) == settingsType.init().text(of: argument)
     {
       let sentence = "the \(Request.noun) \(name) needs more: give \(name):\(shownArgument)"
       errors.insert(RunError(.usage, sentence, change: path(nil)), at: 0)
     }
     return errors
+  }
+
+  /// Whether the setting has to be given: its default is empty, or not allowed.
+  private func isDefaultNone(of setting: String) -> Bool {
+    let usual = settingsType.init()
+    return usual.text(of: setting)?.isEmpty ?? true
+      || usual.refusals.contains { $0.name == setting }
   }
 
   /// Reads settings from what follows the name and a colon, and from texts by their names. Throws for a

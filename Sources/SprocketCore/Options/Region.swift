@@ -27,7 +27,9 @@ public struct Region: Sendable, Hashable, SettingValue {
   public var settingText: String {
     [x, y, width, height].map(\.settingText).joined(separator: "/")
   }
-  public static var allowed: String { "x/y/width/height in fractions of the picture, 0 to 1" }
+  public static var allowed: String {
+    "x/y/width/height in fractions of the picture, within it: x + width and y + height are 1 at most"
+  }
   public static var forms: [SettingForm] {
     [.text(pattern: "[0-9]+(\\.[0-9]+)?(/[0-9]+(\\.[0-9]+)?){3}")]
   }

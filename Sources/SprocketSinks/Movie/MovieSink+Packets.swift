@@ -41,7 +41,7 @@ extension MovieSink {
     guard !packets.parameterSets.isEmpty else {
       throw RunError(
         .failed,
-        "\(setup.source.name) gives packets without their parameter sets, which a movie needs; let it say them"
+        "\(setup.source.name) gives packets without the parameter sets that a movie needs; let it say them"
       )
     }
     try setup.reads(.packet)

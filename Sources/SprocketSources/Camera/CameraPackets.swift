@@ -62,8 +62,8 @@ struct PacketCourse {
 /// The H.264 or HEVC of a camera, and the pictures that are decoded of it.
 ///
 /// Every packet is decoded, also one for which the run has no room: the next one refers to it. Nothing is
-/// decoded from a key frame on at which nobody reads pictures. Then the packets since that key frame are kept,
-/// and decoded at once for a stage or sink that comes later.
+/// decoded from a key frame on at which nobody reads pictures. Then the packets since that key frame are
+/// kept, and decoded at once for a stage or sink that comes later.
 final class CameraPackets {
   private(set) var course: PacketCourse
   private var decoder: PacketDecoder
@@ -93,9 +93,9 @@ final class CameraPackets {
     forget()
   }
 
-  /// Most packets and bytes that are kept: decoding these takes some 250 ms at 1080p, and as long eight buffers
-  /// of a driver last at 30 frames/s. Larger: streams with fewer key frames, and packets that are lost
-  /// meanwhile. Where there are more, a stage that comes later waits for a key frame.
+  /// Most packets and bytes that are kept: decoding these takes some 250 ms at 1080p, and as long eight
+  /// buffers of a driver last at 30 frames/s. Larger: streams with fewer key frames, and packets that are
+  /// lost meanwhile. Where there are more, a stage that comes later waits for a key frame.
   private static let mostKept = (packets: 45, bytes: 8 << 20)
 
   private func forget() {
@@ -170,7 +170,8 @@ final class CameraPackets {
 
   func dropPicture() { picture = nil }
 
-  /// `format` as the picture that was decoded last has it, which the run then knows; `nil` where there is none.
+  /// `format` as the picture that was decoded last has it, which the run then knows; `nil` where there is
+  /// none.
   func pictureFormat(_ format: FrameFormat) -> FrameFormat? {
     guard let pixels = picture?.format, let color = picture?.color, let width = picture?.width,
       let height = picture?.height
@@ -187,8 +188,8 @@ final class CameraPackets {
 extension CameraSource {
   /// V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME of `linux/v4l2-controls.h`.
   private static let forceKeyFrame: UInt32 = 0x0099_09E5
-  /// Nanoseconds after which a camera is asked again that gave no key frame, a second. Larger: more frames are
-  /// lost where a request was; smaller: cameras that need so long are asked twice.
+  /// Nanoseconds after which a camera is asked again that gave no key frame, a second. Larger: more frames
+  /// are lost where a request was; smaller: cameras that need so long are asked twice.
   private static let keyFramePatience: Int64 = 1_000_000_000
 
   /// Looks at a packet of H.264 or HEVC, and asks the camera for a key frame where one is needed. Returns the

@@ -4,8 +4,8 @@
 /// the next one, so that drivers that always say 0 (v4l2loopback, when a program streams into it)
 /// number by arrival. A number further back than forth is a jump back, which ends the engine's epoch.
 ///
-/// v4l2loopback sets the numbers of frames that wait to 0 when a program asks for buffers. So a first number of 0
-/// is taken for the one before the second, if no camera could have made what would lie between them.
+/// v4l2loopback sets the numbers of frames that wait to 0 when a program asks for buffers. So a first number
+/// of 0 is taken for the one before the second, if no camera could have made what would lie between them.
 struct CameraSequence: Sendable {
   private var last: (given: UInt32, extended: UInt64)?
   /// When the first frame was captured, in nanoseconds; `nil` behind the second.
@@ -16,7 +16,8 @@ struct CameraSequence: Sendable {
   /// The driver counts anew.
   mutating func restart() { (last, first) = (nil, nil) }
 
-  /// Most frames in a second of a camera whose rate is unknown. Larger: more wrong first numbers are believed.
+  /// Most frames in a second of a camera whose rate is unknown. Larger: more wrong first numbers are
+  /// believed.
   private static let mostFrames = 250.0
 
   /// The number of the next frame; `given` is what the driver says, `time` when it was captured, in
