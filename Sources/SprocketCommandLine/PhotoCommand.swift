@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import Sprocket
 internal import SprocketPipelines
 internal import SprocketStages
@@ -17,8 +18,8 @@ struct PhotoCommand: ParsableCommand {
         \(programName) photo out.jpg --sharpest 1s --size 1920x1080
         \(programName) photo --run /run/sprocket/control --ago 300ms
 
-      With --run, the run that listens there takes the photograph, as its --stills say, and the path of the \
-      file is printed. A moment of the past needs a run with --on-demand, --stills and --pre-roll.
+      The path of the file is printed. With --run, the run that listens there takes the photograph, as its \
+      --stills say. A moment of the past needs a run with --on-demand, --stills and --pre-roll.
       """)
 
   @Argument(
@@ -67,7 +68,7 @@ struct PhotoCommand: ParsableCommand {
   @Flag(help: "Replaces a file that exists.")
   var overwrite = false
 
-  @Flag(help: "Prints errors alone.")
+  @Flag(help: "Prints errors alone, and the path with --run.")
   var quiet = false
 
   /// Time that loops may take to settle. Larger: a dark room, or a slow lens, still gives a photograph; a
@@ -96,6 +97,10 @@ struct PhotoCommand: ParsableCommand {
       throw RunError(
         .usage, "a photograph's name ends with .jpg, .png, .tif or .dng, and \(path) does not")
     }
+    // A run makes the folder of its stills; the name of one photograph is more likely misspelled.
+    guard unsafe access(StillSink.folder(of: path), F_OK) == 0 else {
+      throw RunError.opening(path, purpose: "a photograph", ENOENT)
+    }
     guard controllers.bracket == nil else {
       throw RunError(
         .usage, "--bracket takes several stills; use `\(programName) run --stills FOLDER --bracket`"
@@ -108,7 +113,7 @@ struct PhotoCommand: ParsableCommand {
     run.recording.quality = quality
     (run.overwrite, run.quiet) = (overwrite, quiet)
     run.duration = (after ?? .zero) + (sharpest ?? .zero) + (within ?? Self.patience)
-    try run.execute(kinds, invocation, &signals) { described in
+    try run.execute(kinds, invocation, &signals, takesPhoto: true) { described in
       for index in described.sources.indices { complete(&described.sources[index].pipeline) }
     }
   }

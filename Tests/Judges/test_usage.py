@@ -344,6 +344,8 @@ def test_the_help_of_each_command_is_a_page():
     assert all(f"\n  {command} " in told() for command in declared())
     for command, names in declared().items():
         assert told("help", command) == told(command, "--help") == told(command, "-h")
+        for page in re.findall(r"`sprocket (help [^`A-Z]*)`", told(command, "--help")):
+            assert told(*page.split()), page
         assert sorted(options(told("help", command, "all"))) == sorted(names), command
 
 
