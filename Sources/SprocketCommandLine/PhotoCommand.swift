@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Glibc
 internal import Sprocket
 internal import SprocketPipelines
 internal import SprocketStages
@@ -98,8 +97,11 @@ struct PhotoCommand: ParsableCommand {
         .usage, "a photograph's name ends with .jpg, .png, .tif or .dng, and \(path) does not")
     }
     // A run makes the folder of its stills; the name of one photograph is more likely misspelled.
-    guard unsafe access(StillSink.folder(of: path), F_OK) == 0 else {
-      throw RunError.opening(path, purpose: "a photograph", ENOENT)
+    let folder = StillSink.folder(of: path)
+    guard PartialFile.isFolder(folder) else {
+      throw RunError(
+        .usage,
+        "cannot write a photograph to \(path): the directory \(folder) does not exist; make it")
     }
     guard controllers.bracket == nil else {
       throw RunError(

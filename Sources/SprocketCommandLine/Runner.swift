@@ -137,7 +137,8 @@ struct Runner {
     }
   }
 
-  /// Least seconds without a frame that the status line tells of. Larger: an unplugged camera is told of later.
+  /// Least seconds without a frame that the status line tells of. Larger: it tells later of an unplugged
+  /// camera.
   private static let longestPause = 2.0
 
   /// Seconds in which a live source gave no frame; `nil` if that is no more than usual.

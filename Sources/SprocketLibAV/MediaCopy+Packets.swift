@@ -99,8 +99,8 @@ extension MediaContents.Track {
   /// Number of pictures from which `measure` takes the median. Larger: each of these costs more time.
   private static let measured = 128
 
-  /// Distances from which their median may be longer than what the file says. Larger: in longer films with few
-  /// pictures all distances are told as gaps. Smaller: a film of a few pictures around a gap has none.
+  /// Distances from which their median may be longer than what the file says. Larger: longer films of few
+  /// pictures have a gap at each. Smaller: a film of a few pictures around a gap has none.
   private static let fewest = 8
 
   /// Pictures are decoded in another order than they are shown.

@@ -907,7 +907,7 @@ def test_a_second_of_a_camera_has_no_frame_of_the_next(tmp_path):
 
 
 def test_the_status_line_tells_of_a_camera_that_gives_nothing():
-    """The scene is unplugged for a minute at its first frames; off a terminal a line comes each five seconds."""
+    """The scene is unplugged for a minute. Off a terminal a line comes each five seconds."""
     with running([SPROCKET, "run", "--source", "scene", "--size", "160x120", "--source-set", "pace=real",
                   "--source-set", "unplug=1", "--source-set", "unplugfor=60s", "--null"]) as process:
         lines = iter(lambda: process.stderr.readline().decode(), "")
