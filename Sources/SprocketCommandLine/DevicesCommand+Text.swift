@@ -127,6 +127,7 @@ extension DevicesCommand {
     case .button: words = ["does something when it is set"]
     case .menu(let choices): words = choices.map { "\($0.name) (\($0.value.settingText))" }
     case .number, .boolean, .text: words = [description.allowed]
+    case .array where control.dimensions.isEmpty: words = ["a structure of values"]
     case .array:
       words = ["\(control.dimensions.map(\.settingText).joined(separator: " x ")) values"]
     }

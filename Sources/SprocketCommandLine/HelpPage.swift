@@ -62,7 +62,12 @@ struct HelpPage {
     let groups = command.groups.map { ($0.name, $0.text) }
     add("GROUPS OF OPTIONS:", groups + [(CommandHelp.everything, "every option")])
     let help = "\(programName) help \(command.commandName)"
-    lines += ["", "Read on with `\(help) recording`, or `\(help) --codec`."]
+    let pages = command.groups.filter { $0.arguments.contains { !$0.longNames.isEmpty } }
+    let group = pages.first { $0.name == "recording" } ?? pages.first
+    let names = group?.arguments.flatMap(\.longNames) ?? []
+    let option = names.first { $0 == "--codec" } ?? names.first
+    let examples = [group?.name, option].compactMap(\.self).map { "`\(help) \($0)`" }
+    lines += ["", "Read on with \(examples.joined(separator: ", or "))."]
   }
 
   /// A group or an option.

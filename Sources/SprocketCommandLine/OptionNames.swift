@@ -14,8 +14,9 @@ enum OptionNames {
         + (unit.isEmpty ? "" : " (\(unit))")
     }
     var options: [String] = []
+    let isPhoto = arguments.first == "photo"
     for option in error.settings.compactMap(name) where !options.contains(option) {
-      options.append(option)
+      options.append(isPhoto && option == "duration" ? "within" : option)
     }
     // Other commands have some of the options of `run`.
     if !isExport, arguments.first != "run" {

@@ -17,8 +17,8 @@ struct PhotoCommand: ParsableCommand {
         \(programName) photo out.jpg --sharpest 1s --size 1920x1080
         \(programName) photo --run /run/sprocket/control --ago 300ms
 
-      With --run, the run that listens there takes the photograph, as its --stills say, and the path of the \
-      file is printed. A moment of the past needs a run with --on-demand, --stills and --pre-roll.
+      The path of the file is printed. With --run, the run that listens there takes the photograph, as its \
+      --stills say. A moment of the past needs a run with --on-demand, --stills and --pre-roll.
       """)
 
   @Argument(
@@ -67,7 +67,7 @@ struct PhotoCommand: ParsableCommand {
   @Flag(help: "Replaces a file that exists.")
   var overwrite = false
 
-  @Flag(help: "Prints errors alone.")
+  @Flag(help: "Prints errors alone, and the path with --run.")
   var quiet = false
 
   /// Time that loops may take to settle. Larger: a dark room, or a slow lens, still gives a photograph; a
@@ -96,6 +96,13 @@ struct PhotoCommand: ParsableCommand {
       throw RunError(
         .usage, "a photograph's name ends with .jpg, .png, .tif or .dng, and \(path) does not")
     }
+    // A run makes the folder of its stills; the name of one photograph is more likely misspelled.
+    let folder = StillSink.folder(of: path)
+    guard PartialFile.isFolder(folder) else {
+      throw RunError(
+        .usage,
+        "cannot write a photograph to \(path): the directory \(folder) does not exist; make it")
+    }
     guard controllers.bracket == nil else {
       throw RunError(
         .usage, "--bracket takes several stills; use `\(programName) run --stills FOLDER --bracket`"
@@ -108,7 +115,7 @@ struct PhotoCommand: ParsableCommand {
     run.recording.quality = quality
     (run.overwrite, run.quiet) = (overwrite, quiet)
     run.duration = (after ?? .zero) + (sharpest ?? .zero) + (within ?? Self.patience)
-    try run.execute(kinds, invocation, &signals) { described in
+    try run.execute(kinds, invocation, &signals, takesPhoto: true) { described in
       for index in described.sources.indices { complete(&described.sources[index].pipeline) }
     }
   }

@@ -102,19 +102,20 @@ struct RunCommand: ParsableCommand {
   /// `complete` adds to the run what no option says.
   func execute(
     _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals,
-    complete: (inout Run) -> Void = { _ in }
+    takesPhoto: Bool = false, complete: (inout Run) -> Void = { _ in }
   ) throws {
     var run = try makeRun(kinds)
     complete(&run)
     do {
-      try execute(run, kinds, invocation, &signals)
+      try execute(run, kinds, invocation, &signals, takesPhoto: takesPhoto)
     } catch let error as RunError {
       throw error.byKinds(of: run)
     }
   }
 
   private func execute(
-    _ run: Run, _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
+    _ run: Run, _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals,
+    takesPhoto: Bool
   ) throws {
     var job = RunJob(run)
     if printPipeline {
@@ -125,7 +126,7 @@ struct RunCommand: ParsableCommand {
       }
       return Console.output.say(json: Tree(job.run).yaml)
     }
-    (job.isQuiet, job.isVerbose) = (quiet, verbose)
+    (job.isQuiet, job.isVerbose, job.takesPhoto) = (quiet, verbose, takesPhoto)
     job.usesKeys = job.run.sources.contains { $0.pipeline.waitsForRequests }
     try job.execute(kinds, invocation, &signals)
   }

@@ -72,8 +72,14 @@ extension PreparedRun {
     let when = stills?.when ?? ""
     let condition =
       when.isEmpty || entry.counts[.unselected] == 0 ? "" : "; for none of these held \(when)"
+    // The limit may be what was too short.
+    let limit = limits.duration.flatMap { summary.producing >= $0 - .seconds(1) ? $0 : nil }
+    let within = limit.map { " within \($0.settingText)" } ?? ""
+    let end = limit.map { _ in "; look at the source, or wait longer" } ?? ""
     return RunError(
-      .failed, "no frame reached \(path.path), which was not written: \(why)\(condition)")
+      .failed,
+      "no frame reached \(path.path)\(within), which was not written: \(why)\(condition)\(end)",
+      limit == nil ? [] : [.duration])
   }
 
   /// An error if a bracket came out, and not all of its stills were written.

@@ -11,6 +11,8 @@ struct RunJob {
   var isBrief = false
   /// Whether keys on the terminal are requests.
   var usesKeys = false
+  /// Whether the run is there for one still: it prints the still's path.
+  var takesPhoto = false
   /// Whether a run that is stopped is of no use: it replaces no older file then.
   var mustBeWhole = false
 
@@ -26,9 +28,9 @@ struct RunJob {
     for run in group.runs {
       run.voice.tell(plan: run.engine.summary)
       let replug = run.pipeline.source?[CameraSettings.self]?.replug ?? .zero
-      if replug > .zero {
-        run.voice.tell(
-          "if it is unplugged, it is waited for, \(replug.settingText) at most (--on-unplug)")
+      if replug > .zero, !takesPhoto {
+        let limit = replug == CameraSettings.longestReplug ? "a day" : replug.settingText
+        run.voice.tell("if it is unplugged, it is waited for, \(limit) at most (--on-unplug)")
       }
     }
     let runner = Runner(
@@ -66,6 +68,9 @@ struct RunJob {
       }
     }
     try judge(group, results, others)
+    if takesPhoto, !isQuiet {
+      for path in group.runs.compactMap(\.photo) { Console.output.say(path) }
+    }
     return stops > 0
   }
 

@@ -33,6 +33,9 @@ struct Runner {
     var hasEnded = false
     /// Ticks since it is over, while others go on.
     var ticksSinceEnd = 0
+    /// Frames at the last status line, and on CLOCK_MONOTONIC when their number had risen.
+    var produced: UInt64 = 0
+    var lastRise = monotonicNow()
   }
 
   /// Returns the number of signals that came. `signals` must be blocked before the source is
@@ -80,7 +83,8 @@ struct Runner {
       }
       // A service manager has its own line of status.
       if voice.wantsProgress(ticks: ticks), manager == nil || Console.errors.isTerminal {
-        Console.errors.show(progress: lines(hasKeys: keyboard != nil))
+        Console.errors.show(
+          progress: lines(&told, hasKeys: keyboard != nil, isStopping: stops > 0))
       }
     }
     manager?.tellStopping()
@@ -121,14 +125,31 @@ struct Runner {
     }
   }
 
-  private func lines(hasKeys: Bool) -> [String] {
+  private func lines(_ told: inout [Told], hasKeys: Bool, isStopping: Bool) -> [String] {
     runs.enumerated().map { index, run in
+      let progress = run.engine.progress
+      let silence = isStopping ? nil : silence(of: run, progress.produced, &told[index])
       // Keys are those of all runs.
-      run.voice.line(
-        progress: run.engine.progress, limit: run.frameLimit,
+      return run.voice.line(
+        progress: progress, limit: run.frameLimit, silence: silence,
         behind: (run.isOver ? " | ended" : "") + levels(of: run)
           + recordings(of: run, hasKeys: hasKeys && index == runs.count - 1))
     }
+  }
+
+  /// Least seconds without a frame that the status line tells of. Larger: it tells later of an unplugged
+  /// camera.
+  private static let longestPause = 2.0
+
+  /// Seconds in which a live source gave no frame; `nil` if that is no more than usual.
+  private func silence(of run: PreparedRun, _ produced: UInt64, _ told: inout Told) -> Double? {
+    if produced != told.produced { (told.produced, told.lastRise) = (produced, monotonicNow()) }
+    let seconds = Double(monotonicNow() - told.lastRise) / 1e9
+    guard seconds > Self.longestPause, !run.isOver, run.engine.description.isLive else {
+      return nil
+    }
+    let rate = run.engine.description.format.rate.framesPerSecond
+    return rate > 0 && seconds * rate < 4 ? nil : seconds
   }
 
   private func stop(_ stops: inout Int) {

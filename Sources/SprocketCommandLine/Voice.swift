@@ -90,8 +90,10 @@ struct Voice {
   func tell(refusal: RunError) { log.warning("\(refusal.told)") }
 
   /// The status line. `behind` is text at its end, such as the keys.
-  /// A `limit` of 0 is that of a run without pictures.
-  func line(progress: Progress, limit: UInt64?, behind: String = "") -> String {
+  /// A `limit` of 0 is that of a run without pictures. `silence`: seconds without a frame.
+  func line(
+    progress: Progress, limit: UInt64?, silence: Double? = nil, behind: String = ""
+  ) -> String {
     let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
     guard limit != 0 else { return prefix + "\(fixed(seconds, 1)) s" + behind }
     var line = "\(prefix)\(progress.produced)"
@@ -99,7 +101,9 @@ struct Voice {
     line += " frames, \(fixed(seconds, 1)) s, "
     let rate = seconds > 0 ? Double(progress.produced) / seconds : 0
     line += "\(fixed(rate, 1)) frames/s"
-    if let limit, rate > 0, limit > progress.produced {
+    if let silence {
+      line += ", no frame for \(fixed(silence, 0)) s"
+    } else if let limit, rate > 0, limit > progress.produced {
       line += ", \(fixed(Double(limit - progress.produced) / rate, 0)) s left"
     }
     for fate in Fate.allCases where progress.lost[fate] > 0 {

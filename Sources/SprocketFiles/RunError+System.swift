@@ -17,7 +17,9 @@ extension RunError {
         .usage, start + "it exists; choose another name, or let it be overwritten",
         change: .overwrite)
     case EACCES, EPERM:
-      return RunError(.usage, start + "it is not writable for you; choose another place")
+      let isThere = unsafe access(path, F_OK) == 0
+      let what = isThere ? "it" : "the folder \(parent(of: path))"
+      return RunError(.usage, start + "\(what) is not writable for you; choose another place")
     case EROFS: return RunError(.usage, start + "the disk is read-only; choose another place")
     case ENOSPC, EDQUOT:
       return RunError(.failed, start + "the disk is full; free some space or choose another place")

@@ -80,13 +80,17 @@ extension MediaContents.Track {
     end = end?.clampedDifference(start)
   }
 
-  /// Replaces `usual` by the median distance of the first pictures if that is shorter: a hole in the film
-  /// makes the mean distance far too long.
+  /// Replaces `usual` by the median distance of the first pictures if that is shorter, for a hole in the film
+  /// makes the mean distance far too long; or clearly longer, for a file may say the rate that its camera
+  /// promised, and not the one that it gave.
   private mutating func measure() {
     isMeasured = true
     let steps = zip(waiting, waiting.dropFirst()).map { $1.shown.clampedDifference($0.shown) }
-    let median = steps.filter { $0 > 0 }.sorted().dropFirst(steps.count / 2).first ?? 0
-    guard median > 0, median < usual else { return }
+      .filter { $0 > 0 }
+    let median = steps.sorted().dropFirst(steps.count / 2).first ?? 0
+    // A quarter: less is how times are rounded.
+    let isSlower = steps.count >= Self.fewest && median - usual > usual / 4
+    guard median > 0, usual > 0, median < usual || isSlower else { return }
     for index in waiting.indices { waiting[index].length = median }
     end = end.map { $0 - usual + median }
     usual = median
@@ -94,6 +98,10 @@ extension MediaContents.Track {
 
   /// Number of pictures from which `measure` takes the median. Larger: each of these costs more time.
   private static let measured = 128
+
+  /// Distances from which their median may be longer than what the file says. Larger: longer films of few
+  /// pictures have a gap at each. Smaller: a film of a few pictures around a gap has none.
+  private static let fewest = 8
 
   /// Pictures are decoded in another order than they are shown.
   private mutating func noteOrdered() {

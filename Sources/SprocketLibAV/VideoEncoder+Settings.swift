@@ -64,8 +64,13 @@ extension VideoEncoderSettings {
       if description.display.fieldOrder == .bottomFirst { own.append("bff=1") }
     case "libx265":
       own.append("log-level=none")
+      // Else a picture that is asked to be a key frame is one that players cannot begin at.
+      unsafe try set(context, encoder, "forced-idr", "1")
       if pass > 0 { own += ["pass=\(pass)", "stats=\(statistics)"] }
     case "libsvtav1" where isLive: own.append("pred-struct=1")
+    case "libsvtav1" where quality != nil:
+      // Refused for live pictures, and for a bit rate: then pictures are counted.
+      own.append("enable-force-key-frames=1")
     case "libvpx", "libvpx-vp9":
       // Their own default, `good`, is for files: one processor encodes some pictures of 1080p in a second.
       unsafe try set(context, encoder, "deadline", isLive ? "realtime" : "good")
@@ -120,5 +125,30 @@ extension MovieDescription {
       unsafe context.pointee.framerate = AVRational(
         num: Int32(clamping: rate.numerator), den: Int32(clamping: rate.denominator))
     }
+  }
+}
+
+/// Chooses key frames by the pictures' times. Encoders count pictures, and a camera may give fewer than it
+/// promised.
+struct KeyFrameInterval {
+  /// Longest time from a key frame to the next.
+  let ticks: Int64
+  /// Most pictures from a key frame to the next: the encoder makes that one a key frame by itself.
+  let pictures: Int
+  private var key: Int64?
+  private var latest: Int64 = 0
+  private var count = 0
+
+  init(ticks: Int64, pictures: Int) { (self.ticks, self.pictures) = (ticks, pictures) }
+
+  /// Whether the picture of that time is a key frame. Called once for each picture.
+  mutating func isDue(at tick: Int64) -> Bool {
+    let step = tick &- latest
+    latest = tick
+    count += 1
+    // The next picture is expected after as much time as this one; a quarter of that is jitter.
+    if let key, count < pictures, (tick &- key) &+ step <= ticks &+ step / 4 { return false }
+    (key, count) = (tick, 0)
+    return true
   }
 }

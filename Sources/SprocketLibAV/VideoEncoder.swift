@@ -17,6 +17,8 @@ public final class VideoEncoder {
   public let width: Int
   public let height: Int
   private var hasFrames = false
+  /// `nil` in two passes: the first one's statistics say which pictures are key frames.
+  private var keys: KeyFrameInterval?
   let context: Owned<AVCodecContext>
   private let frame: Owned<AVFrame>
   /// The copy that ``hold(_:_:_:)`` made.
@@ -74,6 +76,11 @@ public final class VideoEncoder {
       throw .refused(encoder: name, operation: "avcodec_open2", status: status)
     }
     copies = Self.copying.contains(name)
+    if settings.pass == 0 {
+      keys = KeyFrameInterval(
+        ticks: Int64(min(max(settings.keySeconds * Double(ticksPerSecond), 1), 1e15)),
+        pictures: unsafe Int(context.pointer.pointee.gop_size))
+    }
     unsafe self.context = unsafe context
     unsafe self.frame = unsafe frame
     unsafe self.packet = unsafe packet
@@ -179,6 +186,8 @@ public final class VideoEncoder {
     let context = unsafe context.pointer
     unsafe frame.pointee.pts = tick
     unsafe frame.pointee.pkt_duration = gap
+    let isKey = keys?.isDue(at: tick) ?? false
+    unsafe frame.pointee.pict_type = isKey ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE
     unsafe frame.pointee.interlaced_frame = fieldOrder == .unknown ? 0 : 1
     unsafe frame.pointee.top_field_first = fieldOrder == .topFirst ? 1 : 0
     unsafe frame.pointee.color_range = unsafe context.pointee.color_range

@@ -123,6 +123,12 @@ struct RunFiles {
       return RunError(
         .usage, "\(other.name) is of several sources; put {source} into its name", [one.path])
     }
+    if one.use == .read || other.use == .read {
+      return RunError(
+        .usage,
+        "\(other.name) is read and cannot be replaced by what is made of it; give the output another name",
+        [one.path, other.path])
+    }
     return RunError(
       .usage, "two parts of the run name the same file, \(other.name); give each its own",
       [one.path, other.path])

@@ -162,6 +162,8 @@ public final class MadePipeline {
   public let request: OutputRequest
   /// Make digests of the run, if any are asked for.
   public let digests: [ChecksumSink]
+  /// Write stills.
+  public let stills: [StillSink]
   /// The condition of a movie that is recorded while it holds.
   public let condition: Condition?
 
@@ -176,6 +178,7 @@ public final class MadePipeline {
     (self.label, self.pipeline, self.engine) = (label, pipeline, engine)
     self.request = request
     digests = made.sinks.compactMap { $0 as? ChecksumSink }
+    stills = made.sinks.compactMap { $0 as? StillSink }
     condition = made.condition
   }
 

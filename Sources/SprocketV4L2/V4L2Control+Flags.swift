@@ -71,6 +71,8 @@ extension V4L2Control {
 
   /// What exposure and lens are called.
   public static let exposureAbsolute = UInt32(V4L2_CID_EXPOSURE_ABSOLUTE)
+  /// Both controls that drivers have for the time of exposure.
+  public static let exposures = [exposureAbsolute, UInt32(V4L2_CID_EXPOSURE)]
   public static let gain = UInt32(V4L2_CID_GAIN)
   public static let analogueGain = UInt32(V4L2_CID_ANALOGUE_GAIN)
   public static let focusAbsolute = UInt32(V4L2_CID_FOCUS_ABSOLUTE)

@@ -266,3 +266,23 @@ def test_what_a_container_does_not_hold_is_refused(tmp_path, ending, options):
                       check=False)
     assert result.returncode == 2 and f".{ending}" in one_sentence(result.errors)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "vp9", "vp8", "av1:preset=12"])
+def test_key_frames_follow_in_time_where_a_camera_gives_less_than_it_promised(codec, tmp_path):
+    """30 frames/s were promised, and 10 came. The file says 30, so `inspect` sees no gaps where none are."""
+    slow, movie = tmp_path / "slow.mkv", tmp_path / "a.mkv"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30", "-vf", "setpts=3*PTS",
+         "-fps_mode", "passthrough", "-enc_time_base", "1:1000", "-frames:v", "50", "-c:v", "mjpeg", slow],
+        check=True, timeout=LIMIT)
+    stream, = probe(slow, "-show_entries", "stream=avg_frame_rate")["streams"]
+    assert stream["avg_frame_rate"] == "30/1"
+    sprocket("run", "--source", f"file:{slow}", "--movie", movie, "--codec", codec, "--quiet")
+    packets = probe(movie, "-select_streams", "v", "-show_entries", "packet=pts_time,flags")["packets"]
+    keys = sorted(float(packet["pts_time"]) for packet in packets if packet["flags"].startswith("K"))
+    assert keys[0] == 0 and np.diff(keys + [5]).max() < 1.01, keys
+    for path in slow, movie:
+        track, = json.loads(sprocket("inspect", "--json", path).stdout)[0]["tracks"]
+        assert (track["count"], track["gaps"]) == (50, 0)
+        assert track["duration_s"] == pytest.approx(5, abs=0.01)

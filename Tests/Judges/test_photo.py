@@ -44,7 +44,8 @@ def photo(path, *options, **others):
     (["--source-set", "startup=7"], 7), (["--source-set", "startup=7", "--after", "1s"], 32)])
 def test_a_photograph_is_the_frame_that_was_asked_for(options, number, film, tmp_path):
     out = tmp_path / "out.png"
-    sprocket("photo", out, "--source", f"file:{film}", "--quiet", *options)
+    made = sprocket("photo", out, "--source", f"file:{film}", *options)
+    assert made.stdout.decode() == f"{out}\n"
     assert np.array_equal(cv2.imread(str(out)), picture(film, number))
     assert [path.name for path in tmp_path.iterdir()] == ["out.png"]
 
@@ -77,12 +78,15 @@ def test_loops_are_waited_for(tmp_path):
     sentence = one_sentence(late.errors)
     assert late.returncode == 1 and not (tmp_path / "late.jpg").exists()
     assert "no frame reached" in sentence and "autoexposure.state == converged" in sentence
+    assert "within 100ms" in sentence and "(--within)" in sentence
+    timed = sprocket("photo", "{time}.jpg", *SCENE[:-1], cwd=tmp_path).stdout.decode().strip()
+    assert list(tmp_path.glob("*-*.jpg")) == [tmp_path / timed] and not photo(tmp_path / "a.png").stdout
 
 
 def test_what_cannot_be_a_photograph_is_refused_before_anything_starts(tmp_path):
     (tmp_path / "there.jpg").write_bytes(b"mine")
     for name, told in [("there.jpg", "which exists"), ("name", "ends with .jpg"), ("a.gif", "ends with .jpg"),
-                       ("no/folder/a.jpg", "does not exist")]:
+                       ("no/a.jpg", "make it"), ("no/folder/a.jpg", "does not exist")]:
         refused = photo(tmp_path / name, check=False)
         assert refused.returncode == 2 and told in one_sentence(refused.errors), refused.errors
     assert (tmp_path / "there.jpg").read_bytes() == b"mine"

@@ -344,6 +344,8 @@ def test_the_help_of_each_command_is_a_page():
     assert all(f"\n  {command} " in told() for command in declared())
     for command, names in declared().items():
         assert told("help", command) == told(command, "--help") == told(command, "-h")
+        for page in re.findall(r"`sprocket (help [^`A-Z]*)`", told(command, "--help")):
+            assert told(*page.split()), page
         assert sorted(options(told("help", command, "all"))) == sorted(names), command
 
 
@@ -902,3 +904,12 @@ def test_a_second_of_a_camera_has_no_frame_of_the_next(tmp_path):
              reports, "--quiet")
     times = [line["captured_ns"] for line in read_lines(reports) if line["fate"] == "delivered"]
     assert 10 <= len(times) <= 25 and times[-1] - times[0] < 1e9
+
+
+def test_the_status_line_tells_of_a_camera_that_gives_nothing():
+    """The scene is unplugged for a minute. Off a terminal a line comes each five seconds."""
+    with running([SPROCKET, "run", "--source", "scene", "--size", "160x120", "--source-set", "pace=real",
+                  "--source-set", "unplug=1", "--source-set", "unplugfor=60s", "--null"]) as process:
+        lines = iter(lambda: process.stderr.readline().decode(), "")
+        silent = next(line for line in lines if "no frame for" in line)
+        assert re.search(r"frames/s, no frame for [0-9]+ s", silent), silent

@@ -91,5 +91,5 @@ def test_unplugged_while_it_runs_and_there_again_for_the_next(camera, tmp_path):
 
 
 def test_a_loopback_that_nobody_feeds():
-    sentence = refused("--source", f"camera:{LOOPBACK}")
+    sentence = refused("--source", f"camera:{LOOPBACK}", status=1)
     assert LOOPBACK in sentence and "feeds" in sentence

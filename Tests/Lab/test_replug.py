@@ -189,14 +189,17 @@ def test_it_is_not_waited_for_longer_than_asked(camera, tmp_path, patience):
 
 
 def test_an_interrupt_ends_the_wait(camera, tmp_path):
+    """What was recorded is there, and what was asked for is not: a sentence, and exit code 1."""
     with Run(tmp_path, camera, *SMALL, "--movie", tmp_path / "m.mov") as run:
         run.wait_for_frames(5)
         bind("unbind")
         try:
             wait_until(lambda: not files_of(run.process.pid)[0])
-            run.stop()
+            run.process.send_signal(signal.SIGINT)
+            sentence = one_sentence(run.end(status=1))
         finally:
             bind("bind")
+    assert camera in sentence and "is not back" in sentence
     assert frames_in(tmp_path / "m.mov") == run.summary["sinks"]["movie"]["delivered"] >= 5
     assert run.summary["source"]["counts"]["unplugged_ms"] > 0
     assert any("it is not back" in note for note in run.summary["notes"])

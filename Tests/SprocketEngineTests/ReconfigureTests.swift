@@ -366,7 +366,8 @@ struct ReconfigureTests {
   /// fails.
   @Test(arguments: [true, false]) func a18OneDeviceIsGivenUpAndBroughtBack(fails: Bool) throws {
     let device = DeviceSource.Log()
-    let first = DeviceSource(device, 8)
+    // What fails while a source is replaced does not end the run.
+    let first = DeviceSource(device, 8, failsToClose: true)
     let second = DeviceSource(device, fails ? 0 : 16)
     let sink = RecordingSink()
     let engine = try Engine(
@@ -390,6 +391,7 @@ struct ReconfigureTests {
         ? ["open 8", "close 8", "open 0", "open 8", "close 8"]
         : ["open 8", "close 8", "open 16", "close 16"]))
     expectEmpty(summary.errors)
+    expectTrue(summary.notes.contains("it is gone"))
     expectTrue(summary.ledger.isBalanced)
     expectEqual(summary.epochs, 2)
     expectEqual(summary.source.format.width, (fails ? 8 : 16))
@@ -458,9 +460,10 @@ final class DeviceSource: Source {
     let lines = Locked<[String]>([])
   }
 
-  init(_ log: Log, _ width: Int) {
-    self.log = log
-    self.width = width
+  private let failsToClose: Bool
+
+  init(_ log: Log, _ width: Int, failsToClose: Bool = false) {
+    (self.log, self.width, self.failsToClose) = (log, width, failsToClose)
     frames = ScriptedSource(
       [.frame(sequence: 0), .pause(nanoseconds: 1_000_000)], width: width, isLive: true,
       repeats: true)
@@ -477,7 +480,10 @@ final class DeviceSource: Source {
   func take(into slot: inout CaptureSlot) { frames.take(into: &slot) }
   func discard() { frames.discard() }
   func reclaim(_ lent: UnsafeMutableRawPointer) {}
-  func close() { log.lines.withLock { $0.append("close \(width)") } }
+  func close() throws(RunError) {
+    log.lines.withLock { $0.append("close \(width)") }
+    if failsToClose { throw RunError(.failed, "it is gone") }
+  }
 }
 
 private final class Flag: Sendable {

@@ -92,7 +92,8 @@ import Testing
       [.posixPermissions: 0o500], ofItemAtPath: scratch.url.path)
     let error = failure(scratch.path("r.jsonl"))
     expectEqual(error?.code, .usage)
-    expectEqual(error?.description.contains("it is not writable for you"), true)
+    let sentence = "the folder \(scratch.url.path) is not writable for you"
+    expectEqual(error?.description.contains(sentence), true)
   }
 
   @Test func tellsOfAFullDiskOnce() throws {

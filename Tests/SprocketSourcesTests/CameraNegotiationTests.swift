@@ -152,6 +152,7 @@ import Testing
   @Test func nothingAndTheUnknownAreTold() {
     let none = #expect(throws: RunError.self) { try choose([]) }
     expectEqual(none?.description.contains("nobody feeds"), true)
+    expectEqual(none?.code, .failed)
     let unknown = #expect(throws: RunError.self) {
       try choose([Self.format("VP80", Self.sizes(640, 480, 30))])
     }

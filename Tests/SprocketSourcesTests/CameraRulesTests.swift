@@ -99,8 +99,9 @@ import Testing
   /// Automatic exposure halves the rate in dim light.
   @Test func aCameraThatIsSlowerThanPromisedIsTold() {
     var clock = CameraClock()
-    func note(_ priority: String?) -> String? {
-      clock.rateNote("x", promised: FrameRate(frames: 30), priority: priority)
+    func note(_ priority: String?, hasExposure: Bool = true) -> String? {
+      clock.rateNote(
+        "x", promised: FrameRate(frames: 30), priority: priority, hasExposure: hasExposure)
     }
     expectNil(note(nil))
     for number in 0..<300 as Range<Int64> {
@@ -113,6 +114,9 @@ import Testing
       "x gives 15 frames/s of 30: in dim light it exposes for "
         + "longer; the control exposure_dynamic_framerate=0 keeps the rate")
     expectEqual(note(nil)?.hasSuffix("set a shorter exposure"), true)
+    expectEqual(
+      note(nil, hasExposure: false),
+      "x gives 15 frames/s of 30: its driver promises more than it gives")
   }
 
   /// USB cameras stamp the start of the exposure, so a frame can arrive after the next one was

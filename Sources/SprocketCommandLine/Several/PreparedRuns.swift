@@ -8,6 +8,7 @@ final class PreparedRun {
   let engine: Engine
   let pipeline: Pipeline
   let digests: [ChecksumSink]
+  private let stills: [StillSink]
   let desk: RequestDesk
   let controlSocket: ControlSocket?
   let trigger: TriggeredRecording?
@@ -18,7 +19,7 @@ final class PreparedRun {
   /// The movie that began at the run's first frame, and with which the run ends.
   private let firstMovie: String?
   /// What the options set for all sources.
-  private let limits: (frames: UInt64?, duration: Duration?)
+  let limits: (frames: UInt64?, duration: Duration?)
   /// Free space for the status line; `nil` if no movie is recorded.
   let freeSpace: FreeSpace?
   /// A request of a key or signal that makes a file.
@@ -48,6 +49,7 @@ final class PreparedRun {
       ? nil : try ControlSocket(path: asking.controlSocket.path, desk)
     (self.label, self.engine, self.pipeline, self.desk) = (label, engine, pipeline, desk)
     (digests, self.trigger, self.voice) = (made.digests, trigger, voice)
+    stills = made.stills
     limits = (run.settings.frames, run.settings.duration)
     frameLimit = Self.knownFrames(run.settings, engine)
     freeSpace = pipeline.recordingFolder.map { FreeSpace($0) }
@@ -130,6 +132,9 @@ final class PreparedRun {
 
   /// Whether the run ends with its recording: that of the run's start, unless its movie was detached.
   var endsWithRecording: Bool { firstMovie.map(engine.onDemandSinks.contains) ?? false }
+
+  /// Path of the latest still, when the run is over; `nil` where there is none.
+  var photo: String? { stills.lazy.compactMap(\.latestPath).first }
 
   var isOver: Bool { engine.wait(for: .zero) }
 

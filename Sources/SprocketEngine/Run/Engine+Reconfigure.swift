@@ -58,7 +58,7 @@ extension Engine {
   private func closeSource(_ pump: SourcePump) -> Bool {
     isClosing = true
     defer { isClosing = false }
-    guard onSource(pump, { pump.close() }) else { return false }
+    guard onSource(pump, { pump.close(isReplaced: true) }) else { return false }
     for note in gate.source.notes { shared.note(note) }
     return true
   }

@@ -77,14 +77,14 @@ extension SourcePump {
   }
 
   /// Gives back a frame that is held, and closes the source: the last job.
-  func close() {
+  func close(isReplaced: Bool = false) {
     code.during {
       if case .frame = held { guard source.discard() else { return } }
       held = nil
       do throws(RunError) {
         try source.close()
       } catch {
-        shared.fail(error)
+        if isReplaced { shared.note(error.description) } else { shared.fail(error) }
       }
     }
   }

@@ -54,10 +54,12 @@ extension StillFolder {
   }
 
   func refusal(_ code: RunError.Code = .failed) -> RunError {
-    RunError(
+    let remedy =
+      naming.isFixed ? "give another name" : "add {time} to the name, choose another folder"
+    return RunError(
       code,
-      "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
-        + "let files be overwritten", change: .overwrite)
+      "cannot write a still to \(current), which exists: \(remedy), or let files be overwritten",
+      change: .overwrite)
   }
 }
 

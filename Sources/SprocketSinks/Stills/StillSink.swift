@@ -54,6 +54,8 @@ public final class StillSink: Recorder, RenamedSink {
   /// The photographs of the recording under way, on demand.
   private var batch: StillBatch?
   private let isSingle: Bool
+  /// Path of the still of a sink that has one only, when the run is over.
+  public private(set) var latestPath: String?
   public private(set) var notes: [String] = []
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one, every
@@ -148,7 +150,7 @@ public final class StillSink: Recorder, RenamedSink {
   ) throws(RunError) {
     if let sharpest { return try keep(first, second, third, record, sharpest.starts) }
     try folder?.write(first, second, third, &mark)
-    noteMade()
+    noteMade(mark)
     if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: mark) }
     batch?.byteCount += UInt64(first.count + second.count + third.count)
   }
@@ -175,11 +177,12 @@ public final class StillSink: Recorder, RenamedSink {
     let bytes = kept.bytes
     var mark = StillMark(record)
     try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), &mark)
-    noteMade()
+    noteMade(mark)
   }
 
-  private func noteMade() {
+  private func noteMade(_ mark: StillMark) {
     made += 1
+    if isSingle { latestPath = folder?.path(of: mark) }
     if isComplete { course?.isOver.store(true, ordering: .relaxed) }
   }
 

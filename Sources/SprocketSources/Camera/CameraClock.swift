@@ -49,15 +49,19 @@ struct CameraClock: Sendable {
   }
 
   /// Note about a camera that delivers fewer frames than promised. `priority` is the control that allows
-  /// it.
-  func rateNote(_ title: String, promised: FrameRate, priority: String?) -> String? {
+  /// it; `hasExposure`: there is a control of the exposure.
+  func rateNote(
+    _ title: String, promised: FrameRate, priority: String?, hasExposure: Bool
+  ) -> String? {
     let period = promised.frameNanoseconds
     // Longer exposures make intervals at least a quarter longer; smaller differences are clock errors.
     guard period > 0, Double(interval) > 1.25 * Double(period) else { return nil }
     let actual = (1e10 / Double(interval)).rounded() / 10
     let remedy =
       priority.map { ": in dim light it exposes for longer; the control \($0)=0 keeps the rate" }
-      ?? ": light the scene, or set a shorter exposure"
+      ?? (hasExposure
+        ? ": light the scene, or set a shorter exposure"
+        : ": its driver promises more than it gives")
     return "\(title) gives \(actual.settingText) frames/s of \(promised.text)" + remedy
   }
 

@@ -63,7 +63,7 @@ struct CameraNegotiation {
   private func usable(_ asked: PixelFormat?) throws(RunError) -> [CameraFormat] {
     guard !formats.isEmpty else {
       throw RunError(
-        .usage,
+        .failed,
         "\(name) offers no format: it is a loopback that nobody feeds; start the program that writes "
           + "into it first")
     }

@@ -18,8 +18,10 @@ extension CameraSource {
 
   public var notes: [String] {
     firstNotes
-      + [clock.note(title), signal.note(title), absenceNote, restartNote, sourceNote, rateNote]
-      .compactMap { $0 }
+      + [
+        clock.note(title), signal.note(title), absenceNote, restartNote, sourceNote, silenceNote,
+        rateNote,
+      ].compactMap { $0 }
   }
 
   func often(_ count: UInt64) -> String { count == 1 ? "once" : "\(count) times" }

@@ -44,7 +44,7 @@ extension CameraSource {
     device = nil
     opening += 1
     loans = CameraLoans(count: 0, mayLend: false)
-    (isStreaming, isStalled, hasNewNumbers) = (false, false, false)
+    (isStreaming, isStalled, hasNewNumbers, silence) = (false, false, false, 0)
     if reason == .unplugged { unplugs += 1 } else { sourceChanges += 1 }
     let places = DeviceTree.videoNodes().values.map(\.place)
     absence = CameraAbsence(
@@ -130,6 +130,17 @@ extension CameraSource {
       ?? all.first { $0.value.name == identity.name && !others.contains($0.value.place) }
     if let found { self.identity = found.value }
     return found.map { "/dev/\($0.key)" }
+  }
+
+  /// Why a run that ends now has less than was asked for; `nil` while the camera is there, and where the run
+  /// failed before.
+  var absenceError: RunError? {
+    guard failure == nil, let absence, absence.reason == .unplugged else { return nil }
+    let seconds = (Double((monotonicNow() - absence.since) / 100_000_000) / 10).settingText
+    return RunError(
+      .failed,
+      "\(title) was unplugged, or gave no frame, \(seconds) s ago and is not back"
+        + (absence.problem.map { " (\($0))" } ?? "") + ": plug it in and start again")
   }
 
   var absenceNote: String? {

@@ -8,6 +8,7 @@ extension CameraSource {
   /// run fails or the camera counts as unplugged.
   func checkPatience(_ now: Int64) throws(V4L2Error) {
     let waited = now - lastArrival
+    silence = waited
     let period = format?.rate.frameNanoseconds ?? 0
     if firstNumber != nil, waited > max(4 * period, 500_000_000) { isStalled = true }
     let patience = max(settings.timeout.nanosecondCount, 4 * period)
@@ -79,7 +80,19 @@ extension CameraSource {
 
   /// Note about a camera that delivers fewer frames than it promised.
   var rateNote: String? {
-    let control = controls.writable.first { $0.id == V4L2Control.exposurePriority }
-    return clock.rateNote(title, promised: format?.rate ?? .unknown, priority: control?.name)
+    let priority = controls.writable.first { $0.id == V4L2Control.exposurePriority }
+    let hasExposure = controls.writable.contains { V4L2Control.exposures.contains($0.id) }
+    return clock.rateNote(
+      title, promised: format?.rate ?? .unknown, priority: priority?.name, hasExposure: hasExposure)
+  }
+
+  /// Note about a camera from which nothing came any more when the run ended.
+  var silenceNote: String? {
+    guard failure == nil, silence > max(4 * (format?.rate.frameNanoseconds ?? 0), 2_000_000_000)
+    else { return nil }
+    let seconds = Double(silence / 100_000_000) / 10
+    return
+      "\(title) gave no frame in the last \(seconds.settingText) s: check its cable, or the program that "
+      + "feeds it"
   }
 }

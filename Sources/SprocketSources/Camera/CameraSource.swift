@@ -78,6 +78,8 @@ public final class CameraSource: Source {
   /// frame to whoever opens them. `nil` before the first.
   var lastNewFrame: Int64?
   var isStalled = false
+  /// Nanoseconds without a frame, when a frame was last asked for.
+  var silence: Int64 = 0
   /// Times that the stream was started again since then.
   var restartsInStall: Int64 = 0
   var restarts: UInt64 = 0
@@ -248,6 +250,7 @@ public final class CameraSource: Source {
       isStalled = false
     }
     lastArrival = now
+    silence = 0
     lastFrame = now
     if firstNumber != nil || opening == 1 { lastNewFrame = now }
     restartsInStall = 0
@@ -279,7 +282,8 @@ public final class CameraSource: Source {
     return .frame(arrived)
   }
 
-  public func close() {
+  /// Throws if the camera is away: what was asked for after that is not there.
+  public func close() throws(RunError) {
     held = nil
     writeAtEnd()
     keepDelays()
@@ -289,5 +293,6 @@ public final class CameraSource: Source {
     if let absence, absence.reason == .unplugged { away += monotonicNow() - absence.since }
     if retiredLoans.hasLent { retired?.leaveMemoryMapped() }
     retired = nil
+    if let absenceError { throw absenceError }
   }
 }
