@@ -66,6 +66,9 @@ extension PreparedRun {
     guard let path, let entry = summary.ledger.entries.first(where: { $0.sink == part.id }),
       entry.counts[.delivered] == 0
     else { return nil }
+    // The reader of standard output left before the first fragment, as is its right: an error of writing
+    // would be in the summary.
+    if FileIdentity.isStandardOutput(path.path), entry.counts[.flushed] > 0 { return nil }
     let fates = Fate.allCases.filter { entry.counts[$0] > 0 }
       .map { "\(entry.counts[$0]) \($0.name)" }
     let why = fates.isEmpty ? "none was produced" : fates.joined(separator: ", ")

@@ -11,6 +11,10 @@ package struct NumberedFiles: Sendable {
     package let isPartial: Bool
   }
 
+  /// Largest number of a file. A name with a larger one is another's: numbers are added to, and must not
+  /// come near to what 64 bits hold. Larger: of no use, since no folder has so many files.
+  package static let mostNumber = 1_000_000_000_000
+
   /// With a slash at its end, or empty.
   private let folder: String
   /// What stands before and behind the number in a file's name.
@@ -61,7 +65,8 @@ package struct NumberedFiles: Sendable {
   func number(of name: String) -> (number: Int, isPartial: Bool)? {
     guard name.hasPrefix(before) else { return nil }
     let digits = name.dropFirst(before.count).prefix { $0.isASCII && $0.isNumber }
-    guard let number = Int(digits), number > 0, "\(number)" == digits else { return nil }
+    guard let number = Int(digits), (1...Self.mostNumber).contains(number), "\(number)" == digits
+    else { return nil }
     let whole = before + digits + behind
     if name == whole { return (number, false) }
     return name == PartialFile.partialName(of: whole) ? (number, true) : nil
@@ -79,6 +84,28 @@ package struct NumberedFiles: Sendable {
       return false
     } catch {
       return true
+    }
+  }
+
+  /// Bytes of a file's beginning, and of its end, in which a text is looked for: more than the tags that a
+  /// movie takes over from its source. Larger: more is read.
+  private static let edge = 64 << 10
+
+  /// Whether a file has a text, in letters of either case, near its beginning or its end.
+  ///
+  /// The corresponding C functions are `open` and `pread`.
+  package func holds(_ text: String, _ file: File) -> Bool {
+    let descriptor = unsafe open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    let wanted = text.utf8.map { $0 | 0x20 }
+    var bytes = [UInt8](repeating: 0, count: Self.edge)
+    let end = Int(clamping: file.byteCount)
+    return [0, max(0, end - Self.edge)].contains { (offset: Int) in
+      let count = unsafe pread(descriptor, &bytes, bytes.count, offset)
+      return (0..<max(0, count - wanted.count + 1)).contains { start in
+        wanted.indices.allSatisfy { bytes[start + $0] | 0x20 == wanted[$0] }
+      }
     }
   }
 

@@ -251,6 +251,7 @@ def test_a_gate_has_three_verdicts_and_exit_codes_of_its_own(result, tmp_path):
     assert told.splitlines()[-1].startswith("slower, at a limit of 5.0 %: of ")
     found, told = against(tmp_path, scaled(result, FASTER), *gate)
     assert found["verdict"] == "unchanged" and "worker: focus: faster, -" in told
+    assert next(step for step in found["steps"] if step["step"] == "focus")["verdict"] == "faster"
     found, told = against(tmp_path, scaled(result, SLOWER), *gate, rounds=2, code=4)
     assert found["verdict"] == "undecided" and "too few rounds" in told
     # Without a gate it is told.
@@ -265,6 +266,45 @@ def test_a_case_that_was_not_measured_before_is_undecided(result, tmp_path):
     assert found["verdict"] == "undecided" and found["steps"] == []
     assert any("not in the earlier result" in note for note in found["notes"])
     assert "in the earlier result alone" in told
+
+
+def test_a_step_that_is_no_longer_there_is_undecided(result, tmp_path):
+    earlier = copy.deepcopy(result)
+    earlier["cases"][0]["steps"].append({**earlier["cases"][0]["steps"][-1], "name": "negate"})
+    found, told = against(tmp_path, earlier, "--fail-above", "1000%", code=4)
+    (gone,) = [step for step in found["steps"] if step["step"] == "negate"]
+    assert (gone["verdict"], gone["reason"], gone["now_us"]) == ("undecided", "no longer there", 0)
+    assert gone["before_us"] > 0 and "worker: negate: undecided: no longer there" in told
+
+
+@pytest.mark.parametrize("damage, words", [
+    (lambda case: case["frames_per_second"].update(rounds=[]), "has no rounds"),
+    (lambda case: case["steps"][1]["low_us"]["rounds"].pop(), "not as many of each figure"),
+    (lambda case: case["yardstick_us"]["rounds"].pop(), "not as many of each figure"),
+    (lambda case: case["yardstick_us"].update(rounds=[0] * 10), "a yardstick that takes no time"),
+    (lambda case: case.update(frames=0), "0 frames in a round"),
+    (lambda case: case.update(frames=2 ** 63), "frames in a round"),
+    (lambda case: case["steps"][0]["cpu_us"].update(rounds=[1e300] * 10), "more than there is"),
+])
+def test_a_damaged_result_is_refused(damage, words, result, tmp_path):
+    earlier, path = copy.deepcopy(result), tmp_path / "earlier.json"
+    earlier["cases"][0].setdefault("yardstick_us", {"rounds": [50.0] * 10, "median": 50.0, "spread": 0.0})
+    damage(earlier["cases"][0])
+    path.write_text(json.dumps(earlier))
+    refused = sprocket(*SMALL, *SHORT, "--against", path, check=False)
+    assert refused.returncode == 2 and refused.stdout == b""
+    assert words in (sentence := one_sentence(refused.errors)) and "--against" in sentence, sentence
+
+
+def test_what_got_no_frame_is_not_measured(tmp_path):
+    dropping = own("bench", "--stage", "burn:keeps=false", "--size", "64x48", "--format", "NV12", *SHORT)
+    assert dropping.returncode == 0, dropping.stderr
+    assert "1 worker: no frame passed the stages (50 rejected)" in dropping.stderr
+    never = f"stills:{tmp_path / 'never'},when=focus.score < 0"
+    failed = sprocket(*SMALL, *SHORT, "--sink", never, check=False)
+    assert failed.returncode == 1 and "a sink got no frame (50 unselected)" in one_sentence(failed.errors)
+    sated = sprocket(*SMALL, *SHORT, "--sink", f"stills:{tmp_path / 's'},count=1", check=False)
+    assert sated.returncode == 2 and "had all that it was asked for after" in one_sentence(sated.errors)
 
 
 def test_results_of_older_versions_are_undecided(result, tmp_path):
@@ -318,6 +358,11 @@ def test_another_machine_compiler_or_build_is_told(result, tmp_path):
     (["bench", "--sink", "nul"], ["did you mean `null`?"]),
     (["bench", "--sink", "pipe"], ["--sink pipe", "standard output"]),
     (["bench", "--sink", "reports:-"], ["--sink reports:-", "standard output"]),
+    (["bench", "--sink", "share:a"], ["--sink share:a", "waits for programs that read"]),
+    (["bench", "--sink", "movie:a-{n}.mov"], ["--sink movie", "a benchmark asks for nothing"]),
+    (["bench", "--sink", "movie:a.mov,split=1s"], ["--sink movie", "a benchmark asks for nothing"]),
+    (["bench", "--sink", "movie:a.mov,on-demand=true"], ["--sink movie", "a benchmark asks for nothing"]),
+    (["bench", "--sink", "stills:a,on-demand=true"], ["--sink stills", "a benchmark asks for nothing"]),
     (["bench", "--stage", "focsu"], ["did you mean `focus`?"]),
     (["bench", "--stage", "focus:windw=1"], ["windw", "did you mean `window`?"]),
     (["bench", "--stage", "focus", "--format", "ABCD"], ["--format", "ABCD"]),
@@ -337,7 +382,9 @@ def test_another_machine_compiler_or_build_is_told(result, tmp_path):
     (["bench", "--stage", "focus", "--json", "/nowhere/a.json"], ["/nowhere/a.json"]),
     (["bench", "--stage", "focus", "--fail-above", "5%"], ["--against PATH"]),
     (["bench", "--stage", "focus", "--cpu", "x"], ["0-3"]),
-    (["bench", "--stage", "focus", "--cpu", "1023"], ["1023", "nproc"]),
+    (["bench", "--stage", "focus", "--cpu", "1023"], ["1023", "give some of 0"]),
+    (["bench", "--stage", "focus", "--cpu", "0,1000-1023"], ["the cores 1000-1023", "give some of 0"]),
+    (["bench", "--stage", "focus", "--against", "a.json", "--fail-above", "0.5%"], ["1% to 1000%"]),
     (["bench", "--stage", "focus", "--csv", "-", "--json", "-"], ["standard output"]),
     (["bench", "--stage", "focus", "--against", "a.json", "--fail-above", "5"], ["such as 5%"]),
 ])

@@ -36,6 +36,17 @@ def frames(path):
     return [line.split(b",")[5] for line in found.stdout.splitlines() if not line.startswith(b"#")]
 
 
+@pytest.mark.parametrize("command", [[*SCENE, "--frames", 300, "--movie", "-", "--quiet"],
+                                     ["export", "a.mov", "-"]], ids=["run", "export"])
+@pytest.mark.parametrize("reader", ["head -c 100", "true"])
+def test_a_reader_that_leaves_before_the_first_fragment_is_no_error(command, reader, tmp_path):
+    sprocket(*SCENE, "--frames", 90, "--movie", tmp_path / "a.mov", "--quiet")
+    words = " ".join(map(str, command))
+    said = subprocess.run(["bash", "-c", f"{SPROCKET} {words} | {reader} >head; echo ${{PIPESTATUS[0]}}"],
+                          capture_output=True, text=True, timeout=LIMIT, cwd=tmp_path)
+    assert said.stdout == "0\n" and "not written" not in said.stderr, said.stderr
+
+
 @pytest.mark.parametrize("quiet", [[], ["--quiet"], ["--verbose"]])
 @pytest.mark.parametrize("kind,codec", [
     ("mp4", H264), ("mkv", H264), ("mov", H264), ("mp4", []), ("mkv", [])])
@@ -119,11 +130,16 @@ def test_a_terminal_is_refused():
     (["--movie", "a.webm", "--codec", "h264"], "choose vp9, vp8 or av1"),
     (["--movie", "a.gif"], ".mov, .mp4, .mkv, .webm"),
     (["--movie", "a.mov", "--keep-total", "1G"], "ride-{n}.mov"),
+    (["--movie", "-", "--keep-total", "1G"], "standard output has no files"),
+    (["--movie", "cam1{n}.mov", "--split", "1s", "--keep-total", "1G"], "with no digit"),
+    (["--source", "cam=scene", "--source", "cam1=scene", "--movie", "{source}{n}.mov", "--split", "1s",
+      "--keep-total", "1G"], "with no digit"),
     (["--movie", "a-{n}.mov", "--keep-total", "1G"], "let the movie be split"),
     (["--movie", "a-{n}.mov", "--split", "1G", "--keep-total", "1G"], "less than two files"),
 ])
 def test_what_cannot_be_had_is_refused(arguments, words, tmp_path):
-    said = sprocket(*SCENE, "--frames", 2, *arguments, check=False, cwd=tmp_path)
+    begin = ["run"] if "--source" in arguments else SCENE
+    said = sprocket(*begin, "--frames", 2, *arguments, check=False, cwd=tmp_path)
     assert said.returncode == 2 and words in one_sentence(said.errors), said.errors
     assert said.stdout == b"" and list(tmp_path.iterdir()) == []
 
@@ -156,6 +172,39 @@ def split_run(folder, total, frames, *more):
     return read_summary(summary), said
 
 
+# The tag of a movie that a run wrote: no other file is deleted.
+OWN = b"captured_ns"
+
+
+def test_the_last_file_of_a_run_makes_no_room_for_a_further_one(tmp_path):
+    (free := tmp_path / "free").mkdir()
+    files = [pathlib.Path(record["path"]).stat().st_size
+             for record in split_run(free, "1G", 40)[0]["recordings"]]
+    (held := tmp_path / "held").mkdir()
+    # There is room for all of them, and not for one more.
+    kilobytes = (sum(files[:-1]) + max(files)) // 1024 + 2
+    assert kilobytes * 1024 < total(free) + max(files)
+    summary, said = split_run(held, f"{kilobytes}K", 40)
+    assert len(list(held.glob("ride-*.mov"))) == len(files) == len(summary["recordings"]) > 5
+    assert "deleted" not in said.errors
+    # The next run has no place for its first file.
+    summary, said = split_run(held, f"{kilobytes}K", 2)
+    assert summary["recordings"][0]["deleted"] == [str(held / "ride-1.mov")]
+    assert total(held) < kilobytes * 1024
+
+
+def test_files_that_no_run_wrote_stay_and_numbers_out_of_reach_are_passed_over(tmp_path):
+    others = [tmp_path / f"ride-{number}.mov" for number in (1, 2024, 9223372036854775807)]
+    for path in others:
+        path.write_bytes(b"mine" * 200_000)
+    summary, said = split_run(tmp_path, "400K", 60)
+    assert all(path.read_bytes() == b"mine" * 200_000 for path in others)
+    numbers = [int(pathlib.Path(record["path"]).stem[5:]) for record in summary["recordings"]]
+    assert numbers == list(range(2025, 2025 + len(numbers)))
+    assert f"no run wrote {others[0]} and 1 more" in said.errors
+    assert [pathlib.Path(record["path"]).exists() for record in summary["recordings"]].count(True) >= 2
+
+
 def total(folder):
     return sum(path.stat().st_size for path in folder.glob("ride-*.mov"))
 
@@ -183,7 +232,7 @@ def test_files_of_an_earlier_run_count_and_go_first(tmp_path):
     first, _ = split_run(tmp_path, "400K", 60)
     before = {path.name for path in tmp_path.glob("ride-*.mov")}
     # A run that was killed left a file.
-    (tmp_path / "ride-1.partial.mov").write_bytes(b"x" * 50_000)
+    (tmp_path / "ride-1.partial.mov").write_bytes(OWN + b"x" * 50_000)
     second, _ = split_run(tmp_path, "400K", 60)
     highest = max(int(name[5:-4]) for name in before)
     numbers = [int(pathlib.Path(record["path"]).name[5:-4]) for record in second["recordings"]]
@@ -201,7 +250,7 @@ def test_what_cannot_be_deleted_is_an_error_of_the_run_which_goes_on():
         folder = pathlib.Path(name)
         # Who does not own a file may not delete it here.
         folder.chmod(0o1777)
-        (folder / "ride-1.mov").write_bytes(b"x" * 500_000)
+        (folder / "ride-1.mov").write_bytes(OWN + b"x" * 500_000)
         said = sprocket(*SCENE, "--format", "MJPEG", "--frames", 60, "--movie", folder / "ride-{n}.mov",
                         "--split", "100ms", "--keep-total", "400K", check=False, user=65534, group=65534,
                         extra_groups=[])

@@ -5,11 +5,13 @@ struct Burn: Stage {
   struct Settings: KindSettings {
     var core = 1000
     var memory = 0
+    var keeps = true
     static let settings = [
       Setting<Settings>(
         "core", \.core, range: 0...1_000_000, unit: "units", "of arithmetic in registers"),
       Setting<Settings>(
         "memory", \.memory, range: 0...1_000_000, unit: "rows", "of luma to add up"),
+      Setting<Settings>("keeps", \.keeps, "frames pass; else it drops them all"),
     ]
   }
 
@@ -40,6 +42,6 @@ struct Burn: Stage {
       let row = luma[row: number % luma.rows]
       for index in row.indices { sum &+= row[index] }
     }
-    return state == 0 && sum == 0 ? .drop(.rejected) : .keep
+    return !settings.keeps || state == 0 && sum == 0 ? .drop(.rejected) : .keep
   }
 }

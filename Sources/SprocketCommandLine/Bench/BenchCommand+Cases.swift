@@ -14,6 +14,13 @@ extension BenchCommand {
         throw RunError(
           .usage, "--sink \(text): the table goes to standard output; give a file", change: .sink)
       }
+      guard part.kind != ShareSink.kind.name else {
+        throw RunError(
+          .usage,
+          "--sink \(text): a share waits for programs that read it, and a benchmark has none; give "
+            + "another sink",
+          change: .sink)
+      }
       return part
     }
     return variants(of: stages) { $0.plugin.name }.flatMap { stages in

@@ -156,6 +156,12 @@ struct BenchCommand: ParsableCommand {
       let done = cases.map(\.rounds.count).min() ?? 0
       voice.tell(notice: "stopped after \(done) of \(rounds) rounds: these are the figures of them")
     }
+    for found in cases {
+      guard let fates = found.rounds.first?.dropped else { continue }
+      voice.tell(
+        notice:
+          "\(found.name): no frame passed the stages (\(fates)): the figures are those of dropping")
+    }
     try files.write(result)
     if failAbove != nil, let code = result.comparison?.verdict.exitCode { throw ExitCode(code) }
   }
@@ -204,15 +210,18 @@ extension BenchVerdict {
     switch self {
     case .slower: 3
     case .undecided: 4
-    case .unchanged: nil
+    case .unchanged, .faster: nil
     }
   }
 }
 
 /// A share such as `5%`, as a fraction.
 @Sendable private func percentage(_ text: String) throws -> Double {
-  guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0.1...1000).contains(number)
-  else { throw ValidationError("give a percentage, 0.1% to 1000%, such as 5%") }
+  guard text.hasSuffix("%"), let number = Double(text.dropLast()), (1...1000).contains(number)
+  else {
+    throw ValidationError(
+      "give a percentage, 1% to 1000%, such as 5%: what is less cannot be told from noise")
+  }
   return number / 100
 }
 

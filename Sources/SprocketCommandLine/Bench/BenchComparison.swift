@@ -64,9 +64,16 @@ struct BenchComparison: Codable {
         continue
       }
       if let line = Self.allocations(before, found) { notes.append(line) }
-      let judged = found.steps.map { step in
-        Self.judge(step, of: found, before, limit: limit, unfit: unfit)
-      }
+      let judged =
+        found.steps.map { step in
+          Self.judge(step, of: found, before, limit: limit, unfit: unfit)
+        }
+        + before.steps.filter { step in !found.steps.contains { $0.name == step.name } }.map {
+          Step(
+            case: found.name, step: $0.name,
+            beforeMicroseconds: $0.lowMicroseconds?.typical ?? 0, nowMicroseconds: 0,
+            verdict: .undecided, reason: "no longer there")
+        }
       if judged.allSatisfy({ $0.verdict == nil }) {
         notes.append("\(found.name): no step takes long enough to be judged")
         isWhole = false
@@ -110,7 +117,8 @@ struct BenchComparison: Codable {
     line.verdict = change.verdict(limit: limit)
     let used = Change(
       from: before.cpuMicroseconds.rounds, to: now.cpuMicroseconds.rounds, resolution: resolution)
-    if line.verdict == .unchanged, used.verdict(limit: limit) == .slower {
+    if line.verdict == .unchanged || line.verdict == .faster, used.verdict(limit: limit) == .slower
+    {
       line.verdict = .undecided
       line.reason =
         "the quickest tenth of the frames have not changed, CPU time has: other programs disturbed it, or "

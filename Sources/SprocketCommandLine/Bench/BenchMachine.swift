@@ -138,7 +138,7 @@ struct BenchMachine: Codable, Equatable {
     }
     if pinned != earlier.pinned {
       func words(_ cores: [Int32]?) -> String {
-        cores.map { $0.map(String.init).joined(separator: ",") } ?? "all"
+        cores.map(coreText) ?? "all"
       }
       lines.append("other cores: \(words(pinned)), before \(words(earlier.pinned)) (--cpu)")
     }

@@ -53,6 +53,16 @@ struct BenchResult: Codable {
       return instructions.median / cycles.median
     }
 
+    /// Figures that have a value in each round.
+    var measured: [Rounds] {
+      [framesPerSecond, cpuMicroseconds]
+        + [yardstick, instructions, cycles, cacheMisses].compactMap(\.self)
+        + steps.flatMap { step in
+          [step.wallMicroseconds, step.cpuMicroseconds, step.fastMicroseconds]
+            + [step.lowMicroseconds].compactMap(\.self)
+        }
+    }
+
     /// Tells the cases of a result apart.
     var name: String { Self.name(chain, format, width, height, workers) }
 
@@ -111,6 +121,18 @@ struct BenchResult: Codable {
     }
     guard let result = try? JSONDecoder().decode(BenchResult.self, from: Data(bytes)) else {
       throw refusal("it is no result of a benchmark")
+    }
+    for found in result.cases {
+      guard (1...BenchCommand.mostFrames).contains(found.frames) else {
+        throw refusal("\(found.name) has \(found.frames) frames in a round")
+      }
+      let count = found.framesPerSecond.rounds.count
+      guard count > 0, found.measured.allSatisfy({ $0.rounds.count == count }) else {
+        throw refusal("\(found.name) has no rounds, or not as many of each figure")
+      }
+      guard found.yardstick?.rounds.allSatisfy({ $0 > 0 }) ?? true else {
+        throw refusal("\(found.name) has a yardstick that takes no time")
+      }
     }
     var rounds = result.cases.compactMap(\.yardstick)
     for step in result.cases.flatMap(\.steps) {

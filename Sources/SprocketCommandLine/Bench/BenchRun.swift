@@ -76,7 +76,14 @@ struct BenchCase {
     for part in chain.sinks {
       var request = OutputRequest()
       request.overwrite = overwrite
-      sinks.append(try origin.kinds.make(part, request))
+      let sink = try origin.kinds.make(part, request)
+      guard (sink as? any Recorder)?.isOnDemand != true else {
+        throw RunError(
+          .usage,
+          "--sink \(part.kind): it writes what is asked for, and a benchmark asks for nothing; leave out "
+            + "{n} and what begins, ends or splits recordings", change: .sink)
+      }
+      sinks.append(sink)
     }
     if sinks.isEmpty { sinks = [NullSink()] }
     return try Engine(source: source, stages: chain.stages, sinks: sinks, options: options)
@@ -109,6 +116,20 @@ struct BenchCase {
     guard try engine.finish(&signals) else { return nil }
     let summary = engine.summary
     if let error = summary.errors.first { throw error }
+    let fates = summary.ledger.entries.first { $0.counts[.delivered] == 0 }.map { entry in
+      Fate.allCases.filter { entry.counts[$0] > 0 }.map { "\(entry.counts[$0]) \($0.name)" }
+        .joined(separator: ", ")
+    }
+    if let fates, !chain.sinks.isEmpty, source.taken > 0 {
+      throw RunError(
+        .failed, "\(name): a sink got no frame (\(fates)), so that there is nothing to measure")
+    }
+    guard source.end != nil || chain.sinks.isEmpty else {
+      throw RunError(
+        .usage,
+        "\(name): a sink had all that it was asked for after \(source.taken) frames, and a round has "
+          + "\(frames + Self.warmUp); let it take more", change: .sink)
+    }
     guard let first = source.first, let end = source.end, source.measured > 0 else {
       throw RunError(
         .failed,
@@ -118,6 +139,7 @@ struct BenchCase {
     var round = BenchRound(
       summary, touched, ownSinks: !chain.sinks.isEmpty, frames: source.measured, from: first,
       to: end)
+    round.dropped = fates
     if tellsPeak { round.peakMemory = peakMemory() }
     round.trace = engine.trace
     return round
@@ -183,6 +205,8 @@ struct BenchRound {
   let counts: [Double]?
   /// In bytes.
   var peakMemory: Int?
+  /// What became of the frames, if none passed the stages.
+  var dropped: String?
   /// Until the frames are written.
   var trace: Trace?
 

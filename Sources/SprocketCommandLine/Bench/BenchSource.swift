@@ -53,7 +53,6 @@ final class BenchSource: Source {
   private let warmUp: UInt64
   private let last: UInt64
   private let counters: HardwareCounters?
-  /// Frames that were taken.
   private var count: UInt64 = 0
   private(set) var first: BenchMoment?
   private(set) var end: BenchMoment?
@@ -66,6 +65,9 @@ final class BenchSource: Source {
     self.warmUp = warmUp
     last = warmUp + frames
   }
+
+  /// Frames that were taken.
+  var taken: UInt64 { count }
 
   /// Frames that were measured: fewer than asked for where the source ended before.
   var measured: UInt64 { count - min(count, warmUp) }

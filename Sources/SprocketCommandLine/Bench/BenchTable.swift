@@ -10,7 +10,7 @@ struct BenchTable {
   var lines: [String] {
     let machine = result.machine
     let load = result.loadAverage.first.map { fixed($0, 2) } ?? "not known"
-    let pinned = machine.pinned.map { $0.map(String.init).joined(separator: ",") }
+    let pinned = machine.pinned.map(coreText)
     let head =
       "\(result.source); \(machine.cores) cores of \(machine.processor)"
       + (pinned.map { ", on \($0) alone" } ?? "")
@@ -93,20 +93,19 @@ struct BenchTable {
 
   func lines(_ comparison: BenchComparison) -> [String] {
     let judged = comparison.steps.compactMap(\.verdict)
-    let counts = [BenchVerdict.slower, .undecided, .unchanged].map { verdict in
+    let counts = [BenchVerdict.slower, .undecided, .unchanged, .faster].map { verdict in
       "\(judged.count { $0 == verdict }) \(verdict)"
     }
-    return [""] + comparison.notes + comparison.steps.map { line($0, limit: comparison.limit) } + [
+    return [""] + comparison.notes + comparison.steps.map(line) + [
       "\(comparison.verdict), at a limit of \(percent(comparison.limit)): of \(judged.count) steps "
         + counts.joined(separator: ", ")
     ]
   }
 
-  private func line(_ step: BenchComparison.Step, limit: Double) -> String {
+  private func line(_ step: BenchComparison.Step) -> String {
     var words: [String] = []
     if let verdict = step.verdict {
-      let isFaster = verdict == .unchanged && step.high ?? 0 < -limit
-      words.append(isFaster ? "faster" : "\(verdict)")
+      words.append("\(verdict)")
     }
     if let change = step.change, let low = step.low, let high = step.high {
       words.append("\(signed(change)) (\(signed(low)) to \(signed(high)))")

@@ -79,18 +79,21 @@ struct Change {
     high += distance
   }
 
-  /// Whether the quantity has grown by more than the fraction `limit`.
+  /// Whether the quantity has grown, or shrunk, by more than the fraction `limit`.
   func verdict(limit: Double) -> BenchVerdict {
     if low > log(1 + limit) { return .slower }
-    return high < log(1 + limit) ? .unchanged : .undecided
+    guard high < log(1 + limit) else { return .undecided }
+    return limit < 1 && high < log(1 - limit) ? .faster : .unchanged
   }
 }
 
 enum BenchVerdict: String, Codable {
   /// Slower by more than the limit.
   case slower
-  /// Not slower by more than the limit.
+  /// Neither slower nor faster by more than the limit.
   case unchanged
+  /// Faster by more than the limit. Said of steps alone.
+  case faster
   /// The interval holds the limit, or the measurements cannot be compared.
   case undecided
 }

@@ -67,14 +67,50 @@ package final class HardwareCounters: Sendable {
 
 /// Binds the calling thread, and all that it starts after that, to some cores.
 package func pinThreads(to cores: [Int32]) throws(RunError) {
-  let result = unsafe sprocket_pin(cores, Int32(cores.count))
-  guard result == 0 else {
-    let list = cores.map(String.init).joined(separator: ",")
+  // The kernel takes a list in which one core is there, and passes over the others.
+  let allowed = allowedCores()
+  let others = allowed.isEmpty ? [] : cores.filter { !allowed.contains($0) }
+  guard others.isEmpty else {
     throw RunError(
       .usage,
-      "no thread can run on the cores \(list) (\(unsafe String(cString: strerror(-result)))); "
-        + "`nproc --all` tells how many there are, counted from 0")
+      "no thread of this program can run on the cores \(coreText(others)); give some of "
+        + coreText(allowed))
   }
+  let result = unsafe sprocket_pin(cores, Int32(cores.count))
+  guard result == 0 else {
+    throw RunError(
+      .failed,
+      "threads cannot be bound to the cores \(coreText(cores)) "
+        + "(\(unsafe String(cString: strerror(-result)))); leave them out")
+  }
+}
+
+/// The cores on which this program may run, by `Cpus_allowed_list` of /proc/self/status; none if the kernel
+/// does not tell.
+private func allowedCores() -> [Int32] {
+  let line = kernelText("/proc/self/status")?.split(separator: "\n").first {
+    $0.hasPrefix("Cpus_allowed_list:")
+  }
+  let ranges = line?.split(whereSeparator: \.isWhitespace).last?.split(separator: ",") ?? []
+  return ranges.flatMap { range -> [Int32] in
+    let ends = range.split(separator: "-").compactMap { Int32($0) }
+    guard let first = ends.first, let last = ends.last, first <= last else { return [] }
+    return Array(first...last)
+  }
+}
+
+/// Numbers of cores, in rising order, as text: `0-3,7`.
+package func coreText(_ cores: [Int32]) -> String {
+  var ranges: [ClosedRange<Int32>] = []
+  for core in cores {
+    if let last = ranges.last, last.upperBound + 1 == core {
+      ranges[ranges.count - 1] = last.lowerBound...core
+    } else {
+      ranges.append(core...core)
+    }
+  }
+  return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
+    .joined(separator: ",")
 }
 
 /// Forgets the peak of resident memory (`VmHWM` in /proc/self/status), which then begins anew. False where

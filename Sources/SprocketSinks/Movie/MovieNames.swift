@@ -59,6 +59,7 @@ final class MovieNames: Sendable {
     isThere: (String) -> Bool = { PartialFile.isTaken($0) }
   ) throws(RunError) -> MovieName {
     func isTaken(_ number: Int) -> Bool {
+      guard number <= NumberedFiles.mostNumber else { return false }
       let path = Self.path(pattern, number)
       return state.withLock { $0.held.contains(path) || $0.made.contains(path) }
         || isThere(path) && (!replaces || isOwn(path))
@@ -68,6 +69,11 @@ final class MovieNames: Sendable {
       if isMadeUp, isTaken(number) {
         number = state.withLock { max(number, $0.numbers[pattern] ?? 0) } + 1
         if isTaken(number) { number = Self.free(from: number, isTaken) }
+      }
+      guard number <= NumberedFiles.mostNumber else {
+        throw RunError(
+          .usage,
+          "\(pattern.path) has files with the largest numbers that there are; give another name")
       }
       if let name = hold(pattern, number), isMadeUp || !replaces || !isOwn(name.path) {
         return name

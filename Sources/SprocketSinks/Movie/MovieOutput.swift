@@ -151,12 +151,16 @@ extension RunError {
 }
 
 extension Timestamp {
+  /// The tag that every movie of a run has.
+  static let capturedTag = "captured_ns"
+
   /// When a movie's first frame was captured, as tags, behind those of its source. A clock that can be told
   /// knows the date better.
   func movieTags(_ source: [String: String] = [:]) -> [(name: String, value: String)] {
     var tags = source.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
     tags += [
-      (name: "captured_ns", value: "\(nanoseconds)"), (name: "captured_clock", value: "\(clock)"),
+      (name: Self.capturedTag, value: "\(nanoseconds)"),
+      (name: "captured_clock", value: "\(clock)"),
     ]
     if let time = WallClock.shared.time(of: self) {
       var text = ASCIIText(capacity: 32)

@@ -187,9 +187,13 @@ final class MovieRecording: RecordingFile {
     }
     settleSound(as: .delivered)
     for track in tracks { track.note(path: name) }
-    if let keptTotal {
-      (deletedFiles, deletionError) = keptTotal.trim(after: name, bytes: byteCount)
-    }
+    note(keptTotal?.trim(after: name, bytes: byteCount))
+  }
+
+  /// Notes what was deleted for this file: before it, or when it was complete.
+  func note(_ trimming: KeptTotal.Trimming?) {
+    deletedFiles += trimming?.deleted ?? []
+    deletionError = deletionError ?? trimming?.error
   }
 
   func abandon() {

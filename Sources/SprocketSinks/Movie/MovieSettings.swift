@@ -127,6 +127,12 @@ public struct MovieSettings: KindSettings {
         ("keep-total", keepTotal != nil),
       ].filter(\.1).map { path($0.0) }
       errors.append(RunError(.usage, MovieSink.isOneStream, [path("path")] + settings))
+    } else if keepTotal != nil {
+      errors.append(
+        RunError(
+          .usage,
+          "standard output has no files of which a total could be kept; leave that out, or give a file",
+          [path("keep-total"), path("path")]))
     }
     return errors
   }

@@ -9,9 +9,12 @@ extension MovieSink {
     let asked = order.path.map { OutputName($0) } ?? pattern
     let container = try Self.container(asked.path)
     _ = try sound.check(container, asked.path)
-    return try make(
-      try takeName(asked, order.index), container,
-      isMadeUp: order.isMadeUp || asked.hasNumber, sound: sound)
+    let name = try takeName(asked, order.index)
+    let room = asked == pattern ? keptTotal?.makeRoom() : nil
+    let file = try make(
+      name, container, isMadeUp: order.isMadeUp || asked.hasNumber, sound: sound)
+    file.note(room)
+    return file
   }
 
   func make(

@@ -17,7 +17,7 @@ extension MovieSink {
   /// The kind of the movies whose names are made of the sink's own.
   var ownContainer: MovieContainer {
     get throws(RunError) {
-      if lacksNumber { throw RunError(.usage, KeptTotal.needsNumber, change: .sink) }
+      if lacksNumber, !isStream { throw RunError(.usage, KeptTotal.needsNumber, change: .sink) }
       guard isStream else { return try Self.container(path) }
       guard !isOnDemand else { throw RunError(.usage, Self.isOneStream, change: .sink) }
       return streamContainer
