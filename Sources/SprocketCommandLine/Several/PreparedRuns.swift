@@ -134,7 +134,10 @@ final class PreparedRun {
   var endsWithRecording: Bool { firstMovie.map(engine.onDemandSinks.contains) ?? false }
 
   /// Path of the latest still, when the run is over; `nil` where there is none.
-  var photo: String? { stills.lazy.compactMap(\.latestPath).first }
+  var photo: String? {
+    let path = stills.lazy.compactMap(\.latestPath).first
+    return path.map { $0.hasPrefix("./") ? String($0.dropFirst(2)) : $0 }
+  }
 
   var isOver: Bool { engine.wait(for: .zero) }
 
