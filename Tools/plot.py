@@ -11,6 +11,7 @@ import argparse
 import collections
 import dataclasses
 import difflib
+import errno
 import itertools
 import json
 import math
@@ -43,7 +44,11 @@ LEAST_SHARE = 0.2
 
 
 class Unusable(Exception):
-    """A sentence for whoever called."""
+    """A sentence for whoever called, and the exit code: 2 for a wrong request, 1 where the machine cannot."""
+
+    def __init__(self, sentence: str, code: int = 2):
+        super().__init__(sentence)
+        self.code = code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -494,12 +499,18 @@ def draw_drops(axis: Axes, lost: dict[str, list[tuple[float, int]]], count: int)
 
 
 def save(figure: pyplot.Figure, out: pathlib.Path) -> None:
+    # A picture has its name when it is whole; devices are written as they are.
+    partial = out.with_name(f"{out.stem}.partial{out.suffix}") if out.is_file() or not out.exists() else out
     # Text stays text in an SVG.
     with pyplot.rc_context({"svg.fonttype": "none"}):
         try:
-            figure.savefig(out, dpi=120)
+            figure.savefig(partial, dpi=120)
+            partial.replace(out)
         except OSError as error:
-            raise Unusable(f"{out} cannot be written: {error.strerror}") from None
+            if partial != out:
+                partial.unlink(missing_ok=True)
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+            raise Unusable(f"{out} cannot be written: {error.strerror}", 1 if is_full else 2) from None
 
 
 def main(arguments: list[str]) -> None:
@@ -508,6 +519,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("out", nargs="?", default="")
     parser.add_argument("--fields")
     parser.add_argument("--program")
+    parser.add_argument("--overwrite", action="store_true")
     given = parser.parse_args(arguments)
     if not given.reports or not given.out:
         raise Unusable("say what to draw and where: sprocket plot run.jsonl run.png "
@@ -515,6 +527,8 @@ def main(arguments: list[str]) -> None:
     reports, out = pathlib.Path(given.reports), pathlib.Path(given.out)
     if out.suffix.lower() not in (".png", ".svg"):
         raise Unusable(f"{out} has to end in .png or .svg")
+    if out.is_file() and not given.overwrite:
+        raise Unusable(f"{out} exists; give another name, or --overwrite")
     lines = read(reports)
     kinds = fields(lines)
     unit_of = units(given.program) if given.program else {}
@@ -531,4 +545,4 @@ if __name__ == "__main__":
         main(sys.argv[1:])
     except Unusable as error:
         print(f"plot: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(error.code)

@@ -29,7 +29,11 @@ struct Completer {
   func answer(_ words: [String]) -> Answer {
     let word = words.last ?? ""
     var answer = answer(to: word, behind: Array(words.dropLast()))
-    answer.choices.removeAll { !(answer.head + $0.word).hasPrefix(word) }
+    answer.choices.removeAll { choice in
+      // Among file names nothing begins with `-`: it would be the one choice, which a shell inserts.
+      !(answer.head + choice.word).hasPrefix(word)
+        || choice.word == "-" && answer.takesFile && word == answer.head
+    }
     return answer
   }
 

@@ -38,7 +38,7 @@ struct PhotoCommand: ParsableCommand {
   @Option(
     "With --run: of that time, or of now, the `nearest` frame (the default with --ago), the first `after` "
       + "it, or the last `before` it.", takes: "nearest | after | before")
-  var moment: String?
+  var moment: FrameChoice.Rule?
 
   @OptionGroup(title: "Source: where frames come from, and in which shape")
   var input: SourceOptions
@@ -92,7 +92,7 @@ struct PhotoCommand: ParsableCommand {
     guard let path else {
       throw RunError(.usage, "a photograph needs a name, such as `\(programName) photo out.jpg`")
     }
-    guard StillSink.folder(of: path) != path else {
+    guard StillFormat(ending: path) != nil else {
       throw RunError(
         .usage, "a photograph's name ends with .jpg, .png, .tif or .dng, and \(path) does not")
     }

@@ -32,7 +32,7 @@ extension PhotoCommand {
       let seconds = (Double(ago.nanosecondCount) / 1e9).settingText
       line.append(Tree.Entry("ago_s", Tree(seconds, isQuoted: false)))
     }
-    if let moment { line.append(Tree.Entry("moment", Tree(moment, isQuoted: true))) }
+    if let moment { line.append(Tree.Entry("moment", Tree(moment.rawValue, isQuoted: true))) }
     // Events are asked for first: the photograph may be complete before the answer has come.
     try connection.send("{\"request\":\"events\"}\n" + Tree(.map(line)).jsonLine + "\n", &signals)
     let path = try photograph(connection, &signals)

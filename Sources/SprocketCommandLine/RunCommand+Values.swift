@@ -63,5 +63,6 @@ func wholeNumber<Number: FixedWidthInteger & Sendable>(
 }
 
 extension WaitStrategy: ExpressibleByArgument {}
+extension FrameChoice.Rule: ExpressibleByArgument {}
 extension AudioSync: ExpressibleByArgument {}
 extension AudioCodec: ExpressibleByArgument {}

@@ -22,7 +22,9 @@ MISTAKES = {
     "a value": [
         f"{SCENE} --workers 99", f"{SCENE} --memory x", f"{SCENE} --stage focus:window=7",
         f"{SCENE} --pipe nope", "completions nope", "photo a.jpg --source scene --quality 0",
-        "export in.mov out.mov --scale x", "bench --stage meter --workers 0", "photo a.gif --source scene"],
+        "photo --run none --moment x", "bench --stage meter --against in.mov --fail-above 0.5%",
+        "bench --stage meter --cpu 1023", "export in.mov out.mov --scale x",
+        "bench --stage meter --workers 0", "photo a.gif --source scene"],
     "a stage, source": [
         "run --source nope --frames 1", f"{SCENE} --stage nope", f"{SCENE} --sink nope:x",
         f"{SCENE} --source-set nope=1", f"{SCENE} --control nope=1", f"{SCENE} --format ZZZZ",

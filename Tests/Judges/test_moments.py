@@ -115,8 +115,11 @@ def test_what_is_not_kept_is_refused(tmp_path):
                 (["out.jpg", "--run", path], "leave out.jpg out"), (["--ago", "1s", "out.jpg"], "by --run"),
                 ([], "needs a name"), (["--run", path, "--quality", "80"], "leave --quality out"),
                 (["--run", path, "--size", "640x480"], "leave --size out"),
-                (["--run", path, "--moment", "next"], "there is no moment `next`")]:
-            assert sentence in one_sentence(sprocket("photo", *options, check=False).errors)
+                (["--run", path, "--moment", "next"], "one of 'nearest', 'after' or 'before'")]:
+            refused = sprocket("photo", *options, check=False)
+            assert refused.returncode == 2 and sentence in one_sentence(refused.errors)
+        refused = sprocket("ask", path, "photo", "moment=next", check=False)
+        assert refused.returncode == 1 and "there is no moment `next`" in refused.stdout.decode()
     script = tmp_path / "script"
     script.write_text(json.dumps({"request": "photo", "at_frame": 3, "ago_s": 0.2}))
     # The run is younger than the moment.

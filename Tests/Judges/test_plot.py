@@ -1,20 +1,24 @@
 """The picture of a run: that it is one, what is on it, and what is said of reports that are none."""
 import contextlib
+import errno
 import io
 import json
 import math
+import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
 from unittest import mock
 
+import matplotlib.figure
 import matplotlib.pyplot
 import PIL.Image
 import pytest
 
-from program import LIMIT, ROOT, read_lines, sprocket
+from program import LIMIT, ROOT, SPROCKET, one_sentence, read_lines, sprocket
 
 PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "Camera path, x",
           "Camera path, y", "Camera roll, and crop left", "Latency", "Drops"]
@@ -43,7 +47,7 @@ def plotted_apart(*arguments):
 def words(reports, folder, *options):
     """The texts of an SVG that shows these reports."""
     out = folder / "run.svg"
-    result = plot(reports, out, *options)
+    result = plot(reports, out, "--overwrite", *options)
     assert result.returncode == 0, result.stderr
     root = xml.etree.ElementTree.parse(out).getroot()
     return ["".join(element.itertext()).strip() for element in root.iterfind(".//{*}text")]
@@ -200,7 +204,7 @@ def height(folder, field, low, high):
     """How many points of an SVG's height a curve from `low` to `high` takes; a panel has about 110."""
     stage, name = field.split(".")
     lines = [frame(number, **{stage: {name: low + (high - low) * number / 9}}) for number in range(10)]
-    assert plot(written(folder, lines), folder / "run.svg").returncode == 0
+    assert plot(written(folder, lines), folder / "run.svg", "--overwrite").returncode == 0
     root = xml.etree.ElementTree.parse(folder / "run.svg").getroot()
     curve = next(path.get("d") for path in root.iterfind(".//{*}path")
                  if "#1f5fa8" in path.get("style", "") and path.get("d").count("L") == 9)
@@ -275,7 +279,43 @@ def test_wrong_paths_are_refused_in_a_sentence(run, tmp_path):
     refused(plot("", ""), "sprocket plot run.jsonl")
 
 
-def refused(result, said):
-    assert result.returncode == 2
+def test_a_picture_is_replaced_on_request_alone_and_is_whole_or_not_there(run, tmp_path):
+    out = tmp_path / "run.png"
+    out.write_text("mine")
+    refused(plot(run, out), "exists; give another name, or --overwrite")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with mock.patch.object(matplotlib.figure.Figure, "savefig", side_effect=full):
+        refused(plot(run, out, "--overwrite"), "cannot be written: No space left", code=1)
+    assert out.read_text() == "mine" and list(tmp_path.iterdir()) == [out]
+    assert plot("--overwrite", "--", run, out).returncode == 0
+    with PIL.Image.open(out) as image:
+        assert image.format == "PNG"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """The program in a folder, beside one that prints its arguments in place of the one that draws."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    shutil.copy(SPROCKET, folder / "sprocket")
+    (folder / "sprocket-plot").write_text("#!/bin/sh\nfor word; do echo \"$word\"; done\n")
+    (folder / "sprocket-plot").chmod(0o755)
+    return folder / "sprocket"
+
+
+def test_paths_are_no_options_and_a_missing_python_is_told(beside):
+    def said(**environment):
+        words = [beside, "plot", "--fields", "focus", "--overwrite", "--", "-run.jsonl", "-a.png"]
+        return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, env=environment)
+    assert said(PATH=os.environ["PATH"]).stdout.split() == [
+        f"--program={beside}", "--fields=focus", "--overwrite", "--", "-run.jsonl", "-a.png"]
+    missing = said(PATH="/nowhere")
+    assert missing.returncode == 1 and missing.stdout == ""
+    assert "no python3 is in PATH; install Debian's python3-matplotlib" in one_sentence(missing.stderr)
+
+
+def refused(result, said, code=2):
+    assert result.returncode == code
     assert len(result.stderr.strip().splitlines()) == 1, result.stderr
     assert result.stderr.startswith("plot: ") and said in result.stderr

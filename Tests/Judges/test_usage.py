@@ -425,6 +425,26 @@ def test_what_is_said_instead_of_words_of_other_programs_is_right(tmp_path):
 ODD = "a\x1b[31m\n\t\x7f\u009b2J\u202egpj\u2028é.mkv"
 
 
+def test_a_photograph_of_each_source_has_a_name_by_its_label(tmp_path):
+    several = ["--source", "a=scene", "--source", "b=scene", "--size", "64x48"]
+    said = [one_sentence(sprocket("photo", name, *several, check=False, cwd=tmp_path).errors)
+            for name in ("g.jpg", "g-{source}.jpg")]
+    # Each sentence leads on to what works.
+    assert "put {source} into its name" in said[0] and "put {source} into the folder's name" in said[1]
+    sprocket("photo", "{source}/g.jpg", *several, cwd=tmp_path)
+    sprocket("photo", "g-{source}.jpg", "--source", "c=scene", "--size", "64x48", cwd=tmp_path)
+    found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.jpg"))
+    assert found == ["a/g.jpg", "b/g.jpg", "g-c.jpg"]
+
+
+def test_files_are_offered_where_standard_output_is_a_choice():
+    def offered(word):
+        return sprocket("---complete", "run", "--movie", word).stdout.decode().splitlines()
+    # A shell inserts the one choice that it is given.
+    assert offered("") == ["", "*"] and offered("-") == ["", "- ", "*"]
+    assert offered("a") == ["", "*"]
+
+
 def test_names_cannot_command_a_terminal(tmp_path):
     def shown(errors):
         assert "é.mkv" in errors

@@ -29,6 +29,9 @@ struct PlotCommand: ParsableCommand {
   @Option("The program whose stages tell their units; this one by default.", takes: "path")
   var program: String?
 
+  @Flag(help: "Replaces a picture that exists.")
+  var overwrite = false
+
   /// The program that draws. `make release` and `make install` put it beside this one.
   private static let name = "sprocket-plot"
 
@@ -36,9 +39,13 @@ struct PlotCommand: ParsableCommand {
   func execute() throws(RunError) -> Never {
     let own = try Self.ownPath()
     let folder = own.lastIndex(of: "/").map { own[...$0] } ?? ""
+    guard Self.hasPython else {
+      throw RunError(
+        .failed, "no python3 is in PATH; install Debian's python3-matplotlib, which needs it")
+    }
     let words =
-      [Self.name, reports, out, "--program", program ?? own]
-      + (fields.map { ["--fields", $0] } ?? [])
+      [Self.name, "--program=\(program ?? own)"] + (fields.map { ["--fields=\($0)"] } ?? [])
+      + (overwrite ? ["--overwrite"] : []) + ["--", reports, out]
     let texts = unsafe words.map { unsafe strdup($0) } + [nil]
     _ = unsafe execv(folder + Self.name, texts)
     let code = errno
@@ -46,6 +53,13 @@ struct PlotCommand: ParsableCommand {
       .failed,
       "\(folder)\(Self.name) cannot be started (\(RunError.text(code))); `make release` "
         + "or `make install` puts it there")
+  }
+
+  /// Whether `env python3`, by which the program is started, finds one. The corresponding C functions are
+  /// `getenv` and `access`.
+  private static var hasPython: Bool {
+    let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/bin:/bin"
+    return path.split(separator: ":").contains { unsafe access("\($0)/python3", X_OK) == 0 }
   }
 
   private static func ownPath() throws(RunError) -> String {
