@@ -29,6 +29,8 @@ struct TextLine {
 
   private var parts: [Part] = []
   private let inUTC: Bool
+  /// Whether a place tells when the frame was captured.
+  private let tellsTime: Bool
   private(set) var glyphs = [UInt8](repeating: 0, count: capacity)
   private(set) var count = 0
   /// A place that had nothing to say takes the space behind it along.
@@ -45,8 +47,11 @@ struct TextLine {
           TextPlace(rawValue: word).map { .place($0) } ?? .glyphs(Self.glyphs(of: "{\(word)}")))
       }
     }
+    tellsTime = parts.contains { part in
+      if case .place(let place) = part { place != .frame } else { false }
+    }
     // The first use of the time zone reads a file.
-    _ = CalendarTime(nanoseconds: wallClockNow())
+    if tellsTime { _ = CalendarTime(nanoseconds: wallClockNow()) }
   }
 
   private static func glyphs(of text: String) -> [UInt8] {
@@ -66,7 +71,7 @@ struct TextLine {
   /// Writes the line of a frame. Allocates nothing.
   mutating func write(_ record: FrameRecord) {
     (count, skipsSpace) = (0, false)
-    let wall = WallClock.shared.time(of: record.captured)
+    let wall = tellsTime ? WallClock.shared.time(of: record.captured) : nil
     let calendar = wall.map { CalendarTime(nanoseconds: $0, inUTC: inUTC) }
     // The loop counts: an array's iterator allocates in a debug build.
     for index in parts.indices {

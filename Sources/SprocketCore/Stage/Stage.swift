@@ -275,7 +275,7 @@ extension PixelFormat {
 
   /// Those whose image has samples of 8 bits, as `--format` takes them.
   fileprivate static var namesOfEightBits: String {
-    allCases.filter { !$0.isBayer && $0.imageFormat?.isDeep != true }.map(\.name)
+    allCases.filter { !$0.isBayer && !$0.isPackets && $0.imageFormat?.isDeep != true }.map(\.name)
       .joined(separator: ", ")
   }
 }
