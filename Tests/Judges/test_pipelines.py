@@ -174,7 +174,7 @@ def test_options_win_over_the_file(tmp_path):
     ("outputs: {pipe: {layout: gray}}", "--pipe-header",
      {"outputs": {"pipe": {"layout": "gray", "header": True}}}),
     ("outputs: {movie: {path: a.mov, codec: h264, crf: 26}}", "--codec mjpeg:quality=50",
-     {"outputs": {"movie": {"path": "D/a.mov", "quality": 50}}}),
+     {"outputs": {"movie": {"path": "D/a.mov", "codec": "mjpeg", "quality": 50}}}),
     ("outputs: {main: {kind: movie, path: a.mov, codec: h264}}", "--movie b.mov",
      {"outputs": {"main": {"kind": "movie", "path": "D/b.mov", "codec": "h264"}}}),
     ("outputs: {movie: {kind: reports, path: r.jsonl}}", "--reports q.jsonl",
