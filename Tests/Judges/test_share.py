@@ -125,7 +125,8 @@ def test_readers_that_are_stuck_do_not_keep_others_from_every_frame_of_a_live_so
 
 def test_a_reader_beyond_patience_is_told_so_and_others_go_on():
     with shared(*FAST, "--frames", 40, pixels=":gray,size=64x48,patience=1s") as run:
-        slow, steady = run.connect(every=True), run.connect(every=True)
+        # Frames begin to come with the first reader.
+        steady, slow = run.connect(every=True), run.connect(every=True)
         with ThreadPoolExecutor() as pool:
             def takes_all():
                 return [(frame.number, time.sleep(0.02))[0] for frame in steady]
