@@ -97,8 +97,9 @@ struct PhotoCommand: ParsableCommand {
         .usage, "a photograph's name ends with .jpg, .png, .tif or .dng, and \(path) does not")
     }
     // A run makes the folder of its stills; the name of one photograph is more likely misspelled.
-    let folder = StillSink.folder(of: path)
-    guard PartialFile.isFolder(folder) else {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    // A label or a number of a folder is not known yet.
+    guard folder.contains("{") || PartialFile.isFolder(folder) else {
       throw RunError(
         .usage,
         "cannot write a photograph to \(path): the directory \(folder) does not exist; make it")
