@@ -105,7 +105,7 @@ def main(modules, pages):
              "--warnings-as-errors"],
             check=True)
         shutil.rmtree(pages, ignore_errors=True)
-        # Of one archive, too, this makes the page that lists all modules.
+        # DocC merges a single archive, too: that makes the page that lists all modules.
         subprocess.run(
             ["docc", "merge", archive, "--output-path", pages, "--synthesized-landing-page-name", "Sprocket",
              "--synthesized-landing-page-topics-style", "list"],

@@ -47,7 +47,7 @@ def asked(folder, seed, *damage):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_moment_is_the_frame_that_the_scene_took_then(seed, tmp_path):
-    """Of 10,000 asks each nearest frame is at most half a period off, and each other less than one."""
+    """Among 10,000 asks each nearest frame is at most half a period off, and each other less than one."""
     is_damaged = seed >= 5
     damage = ["--source-set", "drop=0.05", "--source-set", "truncate=0.05"] if is_damaged else []
     asks, records, truth = asked(tmp_path, seed, *damage)

@@ -185,7 +185,7 @@ struct ChoiceTests {
     expectFalse(result.summary.errors.isEmpty)
   }
 
-  /// Of a frame or a time of the run that is long past neither the oldest kept frame nor the latest is given.
+  /// A request for a frame or a time that is long past gives an error, and not another frame.
   @Test func a23APastFrameThatIsNotKeptIsAnError() throws {
     let (asker, sink) = (Asker(), Self.recorder())
     let result = try run(

@@ -41,7 +41,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
   var isEmpty = false
   /// Nanoseconds from frame to frame, for times that do not depend on the machine.
   var tick: Int64?
-  /// Of each frame by its number in the source: whether it needs no other.
+  /// Whether the frame of that number is a key frame.
   var isKey: (UInt64) -> Bool = { _ in true }
   let keyFrames = KeyFrameRequest()
   /// What happened up to a frame.

@@ -42,7 +42,7 @@ struct PacketCourseTests {
     expectEqual(
       Self.found(&course, Self.otherSets + Self.intra, 13), Found(isKey: true, lacksSets: false))
     expectEqual(course.parameterSets, Self.otherSets)
-    // Of that one only the first slice is known to refer to no other.
+    // This slice type (2) says nothing of the picture's other slices, so the picture is no key frame.
     expectEqual(
       Self.found(&course, Self.sets + Self.code + [0x41, 0xB0, 7], 20),
       Found(isCorrupt: true, lacksSets: false))

@@ -105,7 +105,7 @@ struct AskCommand: ParsableCommand {
   /// Keys of `photo`.
   static let momentKeys = ["ago", "moment"]
 
-  /// Of which moment a photograph is to be.
+  /// Reads which moment a photograph is to show. Returns entries of the request.
   private func moment() throws(RunError) -> [Tree.Entry] {
     let given = try keyValues(arguments, option: "photo")
     if let unknown = given.keys.sorted().first(where: { !Self.momentKeys.contains($0) }) {

@@ -19,7 +19,8 @@ public struct FrameFormat: Sendable, Hashable {
   /// odd height the upper field has the line more). The first is the field that
   /// `presentation.fieldOrder` names. The unpacked picture has both.
   public var hasFieldImages = false
-  /// Of a camera that gives H.264 or HEVC: its encoder. `pixelFormat` is that of the decoded pictures.
+  /// The encoder of a camera that gives H.264 or HEVC; `nil` for all other sources. `pixelFormat` is then the
+  /// format of the decoded pictures.
   public var packets: PacketStream?
   /// Model of the lens, set by the stage that removed its distortion; `nil` if no stage has.
   public var lens: Lens?

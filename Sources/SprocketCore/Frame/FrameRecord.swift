@@ -10,7 +10,8 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   public var isDiscontinuity = false
   /// The moment within the frame that `captured` stands for.
   public var capturePoint = CapturePoint.unknown
-  /// False for a frame whose packet (`FrameView.packet`) can only be decoded behind the packet before it.
+  /// Whether the frame's packet (`FrameView.packet`) can be decoded without earlier packets. True for frames
+  /// without a packet.
   public var isKey = true
   /// When light became this frame, on the source's clock.
   public var captured = Timestamp(nanoseconds: 0, clock: .monotonic)

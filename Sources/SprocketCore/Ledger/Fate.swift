@@ -30,7 +30,7 @@ public enum Fate: UInt8, Sendable, CaseIterable, BitwiseCopyable {
     (Fate.missing.rawValue...Fate.rejected.rawValue).contains(rawValue)
   }
 
-  /// As reports and summaries spell it.
+  /// Name in reports and summaries.
   public var name: String { "\(self)" }
 }
 

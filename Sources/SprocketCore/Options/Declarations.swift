@@ -67,7 +67,7 @@ extension KindSettings {
     return mistakes
   }
 
-  /// The settings whose values are not allowed, and why.
+  /// Names of the settings that have a value which is not allowed, each with its error.
   package var refusals: [(name: String, error: SettingError)] {
     var copy = self
     return Self.settings.compactMap { setting in

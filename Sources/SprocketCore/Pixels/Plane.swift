@@ -113,7 +113,7 @@ public struct ImageEditor: ~Copyable, ~Escapable {
   @usableFromInline let target: ImageStorage
   let from: ImageStorage?
   let fromFormat: PixelFormat
-  /// The pixels' format, which is planar: `FrameFormat.image` of what `configure` returned.
+  /// Pixel format of the picture that is written: `image` of the format that `configure` returned.
   public let format: PixelFormat
 
   @_lifetime(&owner)

@@ -160,7 +160,7 @@ public struct ArrivedFrame: Sendable {
   /// Among the first frames, which are not to be used, as while the device settles. The fate is `startup`, or
   /// `corrupt` for one that is also damaged; else what `isCorrupt` says holds for these frames, too.
   public var isStartup: Bool
-  /// False for a frame whose packet can only be decoded behind the packet before it.
+  /// Whether the frame's packet can be decoded without earlier packets. True for frames without a packet.
   public var isKey = true
   /// A replay: when this was recorded there was no room for it, and there are no bytes.
   public var isOverrun = false

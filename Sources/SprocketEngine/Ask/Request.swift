@@ -6,8 +6,9 @@ public enum Request: Sendable, Hashable {
   /// own. With `frames`, the recording ends after so many written frames; frames that are lost do not
   /// count. Without, it ends when it is stopped.
   case record(sink: String, path: String? = nil, frames: UInt64? = nil)
-  /// Records one frame, which is chosen by its time: a recording of its own, also while another one is under
-  /// way. For a sink whose pre-roll is for choices. If the frame is not kept any more, the record says so.
+  /// Records one frame, which is chosen by its time. The frame is a recording of its own, and another
+  /// recording may be under way. The sink needs a pre-roll with the use `choices`. If the frame is no longer
+  /// kept, the record has an error.
   case choose(sink: String, path: String? = nil, FrameChoice)
   /// Continues a recording in its next file: earlier frames are in the old file, later ones in the new.
   case next(RecordingID, path: String? = nil)

@@ -1,6 +1,7 @@
 internal import SprocketCore
 
-/// Which frames a sink can use whose frames need those before them: packets of H.264 and HEVC.
+/// Decides which frames a sink gets that writes packets of H.264 or HEVC: such a packet can be decoded only
+/// after the packets before it.
 struct FrameDependence {
   /// Whether the sink's frames depend on each other. If not, all can be used.
   private(set) var isOn = false

@@ -23,7 +23,6 @@ extension FrameFormat {
 extension MovieSink {
   func description(_ format: FrameFormat, isEncoded: Bool) -> MovieDescription {
     var format = format
-    if !passesPackets { format.packets = nil }
     if let constantRate { format.rate = constantRate }
     if let turn { format.presentation.orientation = turn.value }
     // JPEG is full range; the camera's own bytes are what they are.

@@ -65,9 +65,7 @@ extension MovieSink {
   func write(image bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     if encoding != nil {
       try recording?.write(kept: bytes, record)
-    } else if passesPackets {
-      try recording?.write(bytes, record)
-    } else if needs == nil {
+    } else if needs == nil, !passesPackets {
       try recording?.write(
         complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)
     } else {

@@ -61,9 +61,10 @@ struct PacketCourse {
 
 /// The H.264 or HEVC of a camera, and the pictures that are decoded of it.
 ///
-/// Every packet is decoded, also one for which the run has no room: the next one refers to it. Nothing is
-/// decoded from a key frame on at which nobody reads pictures. Then the packets since that key frame are
-/// kept, and decoded at once for a stage or sink that comes later.
+/// While a stage or sink reads pictures, every packet is decoded, even if the run has no room for its frame:
+/// the next packet refers to it. When nobody reads pictures any more, decoding stops at the next key frame.
+/// From there on the packets since the last key frame are kept, and are decoded at once when a stage or sink
+/// is added that reads pictures.
 final class CameraPackets {
   private(set) var course: PacketCourse
   private var decoder: PacketDecoder

@@ -113,7 +113,8 @@ public final class CameraSource: Source {
   /// What was found out before the first frame.
   var firstNotes: [String] = []
   var signal = CameraSignal()
-  /// Of a camera that is asked for H.264 or HEVC. It stays so for the whole run.
+  /// Decodes the packets of a camera that gives H.264 or HEVC; `nil` for other formats. A camera does not
+  /// change between the two during a run.
   var packets: CameraPackets?
   let keyFrames = KeyFrameRequest()
   /// When the camera was asked for a key frame; `nil` if one has come since.

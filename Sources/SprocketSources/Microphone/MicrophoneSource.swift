@@ -11,8 +11,8 @@ public import SprocketCore
 /// ## Time
 ///
 /// One status is asked for each wake-up, and tells how far the device was and when
-/// (`ArrivedSound.Timing`). A device whose times are not of the monotonic clock has the
-/// program's own, taken behind the wake-up; `AudioDescription.note` says so.
+/// (`ArrivedSound.Timing`). If the device's times are on another clock than the monotonic one, the
+/// program reads the clock after the wake-up instead; `AudioDescription.note` says so.
 ///
 /// ## Losses
 ///
