@@ -50,6 +50,8 @@ final class SinkRecorder: @unchecked Sendable {
   var delayed: [(file: Job, number: UInt64)] = []
   /// The frame that comes next, while requests and limits before it are looked at.
   var upcoming: FrameRecord?
+  /// When the time of the first recording stopped, from a pause up to its next frame, nanoseconds.
+  var pausedSince: Int64?
   /// Since when the next stamp waits and no frame has come.
   var waitingSince: Int64?
   /// Frames below this number are `flushed`: a recording ended without waiting for them.
@@ -118,6 +120,7 @@ final class SinkRecorder: @unchecked Sendable {
         dropAll(id, .asked, at: number)
       }
     case .refuse: dropAll(id, .refused, at: number)
+    case .pause, .resume: setPaused(kind == .pause, id, at: number)
     case .next, .change: break
     }
   }
@@ -191,7 +194,8 @@ final class SinkRecorder: @unchecked Sendable {
 
   private func start(_ job: Job, at number: UInt64, isFirst: Bool = true) {
     if isFirst {
-      (firstCaptured, earlierBytes, lastDiskCheck, lastRefusal) = (nil, 0, nil, nil)
+      (firstCaptured, pausedSince, earlierBytes) = (nil, nil, 0)
+      (lastDiskCheck, lastRefusal) = (nil, nil)
     }
     job.record.begin = number
     if isFirst { job.record.asked = job.askedFrame ?? number }
@@ -220,6 +224,8 @@ final class SinkRecorder: @unchecked Sendable {
     let job = jobs.remove(at: index)
     if index == 0 {
       endFile(at: number)
+      // No frame of a pause begins the next recording.
+      if job.isPaused { dropHistory() }
       for (file, _) in delayed { drop(file, reason, at: number) }
       delayed = []
     }
@@ -263,6 +269,7 @@ final class SinkRecorder: @unchecked Sendable {
     endFile(at: number)
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
+    next.isPaused = job.isPaused
     jobs[0] = next
     start(next, at: number, isFirst: false)
   }
