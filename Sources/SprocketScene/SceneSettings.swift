@@ -73,7 +73,8 @@ extension SceneSettings {
     ),
     Setting(
       "genlock", \.genlock,
-      "frames are captured at whole multiples of their period on the monotonic clock, in all such scenes"
+      "frames are captured at whole multiples of their period on the monotonic clock, in all such scenes; "
+        + "with flash it begins at a whole second"
     ),
     Setting("phase", \.phase, "with genlock: by how much later"),
     Setting(
