@@ -1,5 +1,5 @@
-public import SprocketCore
 internal import SprocketCodecs
+public import SprocketCore
 internal import SprocketEngine
 public import SprocketSinks
 internal import SprocketSources

@@ -101,17 +101,23 @@ extension Composition {
     to path: String, _ settings: ExportSettings, _ sound: AudioCodec?, because reason: String,
     _ isInterrupted: () -> Bool
   ) throws(RunError) -> Exported {
+    let isMixed = clips.contains { $0.codec != clips[0].codec }
+    let codec = settings.codec ?? MovieCodec(like: isMixed ? "h264" : clips[0].codec)
+    if isMixed, codec.isJPEG {
+      throw RunError(
+        .usage,
+        "clips of several codecs cannot be joined as Motion JPEG; choose h264, or export each as mjpeg"
+      )
+    }
     var audio: [AudioEngine] = []
     if sound != nil, let source = ClipsAudioSource(clips) { audio = [try AudioEngine(source)] }
     var recorded = RecordedSound()
     recorded.codec = sound
     let movie = MovieSink(
-      path: path, quality: settings.quality,
-      codec: settings.codec ?? MovieCodec(like: clips[0].codec),
-      overwrite: settings.overwrite,
+      path: path, quality: settings.quality, codec: codec, overwrite: settings.overwrite,
       sound: try audio.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
       soundSettings: recorded)
-    let engine = try Engine(source: ClipsSource(clips), sinks: [movie], audio: audio)
+    let engine = try Engine(source: ClipsSource(clips, isEncoded: !codec.isJPEG), sinks: [movie], audio: audio)
     try engine.start()
     while !engine.wait(for: .milliseconds(50)) {
       guard isInterrupted() else { continue }

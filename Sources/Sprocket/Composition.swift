@@ -68,7 +68,9 @@ public struct Composition: Sendable {
       // Ends of a clip are times of its file.
       for part in [begin..<max(begin, range.lowerBound), min(end, range.upperBound)..<end]
       where !part.isEmpty {
-        let (from, to) = (clip.start + part.lowerBound - begin, clip.start + part.upperBound - begin)
+        let (from, to) = (
+          clip.start + part.lowerBound - begin, clip.start + part.upperBound - begin
+        )
         if let found = try FilmClip(path: clip.path, from: from, until: to) { kept.append(found) }
       }
     }

@@ -164,7 +164,9 @@ extension PCMFormat {
 extension PCMFormat.Number {
   /// A number of this kind, full scale from -1 to 1.
   fileprivate func float(_ bytes: Span<UInt8>, at place: Int) -> Float {
-    let word = (0..<self.bytes).reduce(UInt32(0)) { $0 | UInt32(bytes[place + $1]) << UInt32(8 * $1) }
+    let word = (0..<self.bytes).reduce(UInt32(0)) {
+      $0 | UInt32(bytes[place + $1]) << UInt32(8 * $1)
+    }
     return switch self {
     case .s16: Float(Int16(truncatingIfNeeded: word)) / 0x1p15
     case .s24: Float(Int32(bitPattern: word << 8)) / 0x1p31

@@ -148,7 +148,8 @@ public struct MediaJoin: ~Copyable {
       }
       try addSound(before: offset.clampedSum(decoded.clampedDifference(part.start)))
       do throws(MuxerError) {
-        unsafe try copy.write(packet, to: number, handle, from: part.start.clampedDifference(offset))
+        unsafe try copy.write(
+          packet, to: number, handle, from: part.start.clampedDifference(offset))
       } catch { throw failed(error) }
       left -= 1
     }

@@ -76,9 +76,10 @@ extension MediaPart.Coding {
       parameters.color_primaries.rawValue, parameters.color_trc.rawValue,
       parameters.color_space.rawValue,
     ]
-    self.parameters = unsafe parameters.extradata.map { bytes in
-      unsafe (0..<Int(parameters.extradata_size)).map { unsafe bytes[$0] }
-    } ?? []
+    self.parameters =
+      unsafe parameters.extradata.map { bytes in
+        unsafe (0..<Int(parameters.extradata_size)).map { unsafe bytes[$0] }
+      } ?? []
     display = unsafe MediaDisplay(stream)
   }
 }

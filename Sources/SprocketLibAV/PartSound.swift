@@ -62,7 +62,8 @@ final class PartSound {
   /// and left out, or if silence comes before it.
   private func place(_ block: SoundBlock) -> Bool {
     let seconds = Double(block.timeNanoseconds.clampedDifference(start)) / 1e9
-    let ahead = Int64(clamping: (seconds * Double(format.rate)).rounded()).clampedDifference(position)
+    let ahead = Int64(clamping: (seconds * Double(format.rate)).rounded()).clampedDifference(
+      position)
     guard ahead >= 0 else {
       reader.leave(Int(min(Int64(block.count), -ahead)))
       isPlaced = -ahead <= Int64(block.count)

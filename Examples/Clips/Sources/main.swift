@@ -17,7 +17,8 @@ hearing.genlock = true
 @MainActor func run(_ folder: String) async throws {
   let real = CaptureDevice.default(for: .video)
   let back = real ?? scene("back", .back, seed: 1)
-  let front = real == nil ? scene("front", .front, seed: 2) : CaptureDevice.devices(for: .video).last ?? back
+  let front =
+    real == nil ? scene("front", .front, seed: 2) : CaptureDevice.devices(for: .video).last ?? back
   let microphone =
     real == nil ? CaptureDevice(sceneMicrophone: hearing) : CaptureDevice.default(for: .audio)
   try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -12,11 +12,14 @@ extension ExportCommand {
   func join(_ kinds: Kinds, _ signals: inout StopSignals) throws {
     if let option = refusedByJoin {
       throw RunError(
-        .usage, "--join takes pictures as they are: leave out \(option), and export the joined movie with it")
+        .usage,
+        "--join takes pictures as they are: leave out \(option), and export the joined movie with it"
+      )
     }
     let (inputs, output) = (Array(paths.dropLast()), paths[paths.count - 1])
     for input in inputs {
-      if Job(input: input, output: output).isDump || FileSource.namesPictures(input) || input == "-" {
+      if Job(input: input, output: output).isDump || FileSource.namesPictures(input) || input == "-"
+      {
         throw RunError(
           .usage, "--join is for movies, and \(input) is none; export it as a movie first")
       }
@@ -36,7 +39,7 @@ extension ExportCommand {
     guard !quiet else { return }
     let how = made.reasonForEncoding.map { "encoded, since \($0)" } ?? "copied as they are"
     Console.errors.say(
-      "\(output): \(made.pictures) pictures of \(inputs.count) movies, \(made.duration.settingText); "
+      "\(output): \(made.pictures) pictures of \(inputs.count) movies, \(fixed(Double(made.duration.nanosecondCount) / 1e9, 3)) s; "
         + "the pictures are \(how)")
     for note in made.notes { Console.errors.say(note) }
   }

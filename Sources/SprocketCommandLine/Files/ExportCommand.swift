@@ -74,7 +74,8 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
   var copy = false
 
-  @Flag(help: "Joins the movies, in this order, into the last file; copies pictures where they can be.")
+  @Flag(
+    help: "Joins the movies, in this order, into the last file; copies pictures where they can be.")
   var join = false
 
   @Flag(help: "Replaces files that exist.")

@@ -12,7 +12,8 @@ extension RecordingBook {
     guard let sink = sink(of: id), let recording = recording(id) else { throw hasEnded(id) }
     guard !recording.counts else {
       throw RunError(
-        .usage, "recording \(id) counts its frames, and cannot be paused; record until it is stopped")
+        .usage,
+        "recording \(id) counts its frames, and cannot be paused; record until it is stopped")
     }
     return sink
   }

@@ -12,7 +12,9 @@ extension SinkRecorder {
   /// Pauses a recording, or goes on with it: without frames that were kept meanwhile.
   func setPaused(_ isPaused: Bool, _ id: RecordingID, at number: UInt64) {
     if isPaused, jobs.first?.record.id == id { writeKept() }
-    guard let job = jobs.first(where: { $0.record.id == id }), job.isPaused != isPaused else { return }
+    guard let job = jobs.first(where: { $0.record.id == id }), job.isPaused != isPaused else {
+      return
+    }
     job.isPaused = isPaused
     if job === jobs.first {
       if isPaused, hasBegun, job.written > 0 {

@@ -7,6 +7,8 @@ internal import SprocketLibAV
 /// its file. Clips of another format than the first are refused when the run is set up.
 public final class ClipsSource: Source {
   private let clips: [FilmClip]
+  /// An encoder takes the pictures, which converts their samples.
+  private let isEncoded: Bool
   /// One for each clip, opened in turn: any thread may interrupt them.
   private let sources: [FileSource]
   private var place = 0
@@ -15,12 +17,17 @@ public final class ClipsSource: Source {
   /// When its file's first frame was captured, on the file's clock.
   private var zero: Int64?
   private var next: UInt64 = 0
+  /// What the clip that is played is, and whether the engine knows it by now.
+  private var description: SourceDescription?
+  private var isTold = true
   private var isOpen = false
   private let interruption = SourceInterrupt()
   private var firstNotes: [String] = []
 
-  /// Opens nothing yet. Traps without clips.
-  public init(_ clips: [FilmClip]) {
+  /// Opens nothing yet. Traps without clips. `isEncoded`: pictures may differ in their samples, and in how they
+  /// are packed, since an encoder converts them; a clip that is packed in another way begins an epoch.
+  public init(_ clips: [FilmClip], isEncoded: Bool = false) {
+    self.isEncoded = isEncoded
     contract(!clips.isEmpty, "plays no clips; give one or more")
     self.clips = clips
     sources = clips.map { clip in
@@ -49,21 +56,26 @@ public final class ClipsSource: Source {
     _ first: SourceDescription, _ formats: [FrameFormat]
   ) throws(RunError) -> SourceDescription {
     isOpen = true
-    for (clip, format) in zip(clips, formats) where !format.isPlayable(behind: first.format) {
+    for (clip, format) in zip(clips, formats) where !format.hasPictures(like: first.format, isEncoded: isEncoded) {
       throw RunError(
         .usage,
-        "\(clip.path) has \(format.shape) and \(clips[0].path) has \(first.format.shape); make them alike "
-          + "first, for example by export with --scale and --upright")
+        "\(clip.path) has \(format.shape), and \(clips[0].path) has \(first.format.shape); export them alike "
+          + "first: with the same --codec, and --scale and --upright where they differ")
     }
     var description = first
     description.name = clips.count == 1 ? clips[0].path : "\(clips.count) clips"
     description.frameCount = clips.reduce(0) { $0 + $1.times.count }
     description.leadIn = .zero
+    self.description = description
     return description
   }
 
   public func next(timeout: Int64) throws(RunError) -> Arrival {
     while !interruption.isSet {
+      if !isTold, let description {
+        isTold = true
+        return .epoch(description, .formatChange)
+      }
       let (clip, source) = (clips[place], sources[place])
       switch try source.next(timeout: timeout) {
       case .frame(var frame):
@@ -96,8 +108,11 @@ public final class ClipsSource: Source {
     guard place + 1 < clips.count, !interruption.isSet else { return false }
     offset = offset.clampedSum(clips[place].part.length)
     (place, number, zero) = (place + 1, next, nil)
-    _ = try sources[place].open()
+    let format = try sources[place].open().format
     isOpen = true
+    // The same pictures, packed in another way.
+    isTold = format == description?.format
+    description?.format = format
     return true
   }
 
@@ -119,17 +134,14 @@ public final class ClipsSource: Source {
 }
 
 extension FrameFormat {
-  /// Whether its pictures can follow those of another clip in one film.
-  fileprivate func isPlayable(behind first: FrameFormat) -> Bool {
-    var own = self
-    own.rate = first.rate
-    return own == first
-  }
-
   /// What two clips have to have in common, for a sentence.
   fileprivate var shape: String {
     let pixels = image ?? pixelFormat
     let turn = presentation.orientation == .upright ? "" : ", turned"
-    return "\(width)x\(height) \(pixels.settingText)\(turn)"
+    let parts = [
+      "\(width)x\(height)", pixels.settingText, "\(color.range) range", "\(color.matrix)",
+      "\(color.transfer)",
+    ]
+    return parts.joined(separator: " ") + turn
   }
 }
