@@ -100,9 +100,9 @@ public struct Asset: Sendable {
     throw engine.summary.errors.first ?? nothing(at: time)
   }
 
-  /// A small JPEG of the picture that is shown at a time: 160 to 319 pixels on the longer side, or the picture's
-  /// own size where that is smaller. It lies as in the file: `orientation` makes it upright. Throws and costs as
-  /// `photograph(at:)`.
+  /// A small JPEG of the picture that is shown at a time: 160 to 319 pixels on the longer side, or the
+  /// picture's own size where that is smaller. It lies as in the file: `orientation` makes it upright. Throws
+  /// and costs as `photograph(at:)`.
   public func thumbnail(at time: Duration) async throws(RunError) -> [UInt8] {
     guard let thumbnail = CameraStill.thumbnail(in: try await photograph(at: time)) else {
       throw RunError(.failed, "\(path) has no thumbnail at \(time.settingText)")

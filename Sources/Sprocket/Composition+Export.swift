@@ -20,12 +20,13 @@ extension Composition {
 
   /// How a composition is written.
   public struct ExportSettings: Sendable {
-    /// Encodes the pictures. `nil`: they are copied as they are where that can be; else they are encoded as the
-    /// first clip is coded, where Sprocket encodes that, or as H.264.
+    /// Encodes the pictures. `nil`: they are copied as they are where that can be; else they are encoded as
+    /// the first clip is coded, where Sprocket encodes that, or as H.264.
     public var codec: MovieCodec?
     /// 1 to 100, of JPEGs that are encoded.
     public var quality = 90
-    /// How sound is stored. `nil`: PCM where all of it is PCM and the file can hold that, else AAC, in WebM Opus.
+    /// How sound is stored. `nil`: PCM where all of it is PCM and the file can hold that, else AAC, in WebM
+    /// Opus.
     public var soundCodec: AudioCodec?
     /// Leaves out the sound.
     public var isSilent = false
@@ -43,9 +44,9 @@ extension Composition {
   /// encoded, and `reasonForEncoding` says why. Sound is always written anew, so that it is in step to the
   /// sample.
   ///
-  /// Throws if there are no clips; if their pictures would have to be encoded, and have other sizes, pixels or
-  /// turns; if the file cannot be written; and if the task is cancelled. No file is left then. Cost: copying is
-  /// bound by the disk and by the sound; encoding costs as decoding and encoding all pictures.
+  /// Throws if there are no clips; if their pictures would have to be encoded, and have other sizes, pixels
+  /// or turns; if the file cannot be written; and if the task is cancelled. No file is left then. Cost:
+  /// copying is bound by the disk and by the sound; encoding costs as decoding and encoding all pictures.
   @discardableResult
   public func export(
     to path: String, _ settings: ExportSettings = ExportSettings()
@@ -70,8 +71,8 @@ extension Composition {
     throw RunError(.failed, "\(path) was not written")
   }
 
-  /// The same; blocks the thread, and asks `isInterrupted` some times a second. With `mustCopy` it throws where
-  /// pictures would have to be encoded.
+  /// The same; blocks the thread, and asks `isInterrupted` some times a second. With `mustCopy` it throws
+  /// where pictures would have to be encoded.
   package func write(
     to path: String, _ settings: ExportSettings, mustCopy: Bool = false,
     isInterrupted: @escaping @Sendable () -> Bool
@@ -117,7 +118,8 @@ extension Composition {
       path: path, quality: settings.quality, codec: codec, overwrite: settings.overwrite,
       sound: try audio.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
       soundSettings: recorded)
-    let engine = try Engine(source: ClipsSource(clips, isEncoded: !codec.isJPEG), sinks: [movie], audio: audio)
+    let source = ClipsSource(clips, isEncoded: !codec.isJPEG)
+    let engine = try Engine(source: source, sinks: [movie], audio: audio)
     try engine.start()
     while !engine.wait(for: .milliseconds(50)) {
       guard isInterrupted() else { continue }

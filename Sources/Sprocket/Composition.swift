@@ -9,8 +9,9 @@ public import SprocketSources
 ///     try film.remove(.seconds(3)..<(.seconds(4)))
 ///     let made = try await film.export(to: "film.mov")
 ///
-/// A value: it holds names and times, and no pictures. Files are read when clips are added, and must not change
-/// before `export`. A clip has whole pictures; its sound is cut and filled up with silence to be as long.
+/// A value: it holds names and times, and no pictures. Files are read when clips are added, and must not
+/// change before `export`. A clip has whole pictures; its sound is cut and filled up with silence to be as
+/// long.
 public struct Composition: Sendable {
   /// In the order in which they are played.
   public private(set) var clips: [FilmClip] = []
@@ -28,8 +29,8 @@ public struct Composition: Sendable {
   ///   - from: the clip begins with the first picture at or after this time, from the file's first picture.
   ///   - to: it ends before the first picture at or after this time; `nil`: at the file's end.
   ///
-  /// Throws if the file cannot be read, or has no picture in that time. Cost: reads the file from the disk up to
-  /// `to`.
+  /// Throws if the file cannot be read, or has no picture in that time. Cost: reads the file from the disk up
+  /// to `to`.
   public mutating func append(
     _ path: String, from: Duration = .zero, to: Duration? = nil
   ) throws(RunError) { try insert(path, from: from, to: to, at: clips.count) }

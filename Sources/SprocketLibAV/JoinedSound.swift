@@ -1,7 +1,7 @@
 internal import SprocketPixels
 
-/// The sound of parts of files, one behind the other, each as long as its pictures. What a part lacks is silence;
-/// sound of another shape is converted to that of the first part that has some.
+/// The sound of parts of files, one behind the other, each as long as its pictures. What a part lacks is
+/// silence; sound of another shape is converted to that of the first part that has some.
 public struct JoinedSound: ~Copyable {
   public let format: PCMFormat
   private let parts: [MediaPart]

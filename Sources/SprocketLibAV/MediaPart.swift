@@ -37,8 +37,9 @@ public struct MediaPart: Sendable {
   /// Nanoseconds from the first picture to the end of the last one.
   public var length: Int64 { end.clampedDifference(start) }
 
-  /// Reads the pictures of a file from `from` to before `until`, nanoseconds from its first one. `nil` if there
-  /// are none in that time; throws where the file has none at all. Cost: as reading the file from the disk.
+  /// Reads the pictures of a file from `from` to before `until`, nanoseconds from its first one. `nil` if
+  /// there are none in that time; throws where the file has none at all. Cost: as reading the file from the
+  /// disk.
   public init?(
     _ path: String, from: Int64 = 0, until: Int64 = .max,
     isInterrupted: @escaping @Sendable () -> Bool = { false }
@@ -91,8 +92,8 @@ extension MediaCopy {
     var isKey: Bool
   }
 
-  /// The pictures of a track in that time, in the order in which they are shown, and whether they can be decoded
-  /// without others.
+  /// The pictures of a track in that time, in the order in which they are shown, and whether they can be
+  /// decoded without others.
   fileprivate mutating func pictures(
     in range: Range<Int64>, of track: MediaContents.Track
   ) throws(MediaError) -> (all: [Picture], isWhole: Bool) {

@@ -1,8 +1,8 @@
 internal import SprocketPixels
 internal import SprocketTimes
 
-/// The sound of a part of a file: contiguous samples from the time of its first picture on, without an end. What
-/// the file lacks is silence.
+/// The sound of a part of a file: contiguous samples from the time of its first picture on, without an end.
+/// What the file lacks is silence.
 final class PartSound {
   private var reader: SoundReader
   let format: PCMFormat
@@ -14,8 +14,8 @@ final class PartSound {
   private var isPlaced = false
   private var hasEnded = false
 
-  /// Sound that begins so much earlier, in nanoseconds, is not read but passed by a seek. Larger: more is decoded
-  /// for nothing; smaller: more seeks, each of which decodes a second.
+  /// Sound that begins so much earlier, in nanoseconds, is not read but passed by a seek. Larger: more is
+  /// decoded for nothing; smaller: more seeks, each of which decodes a second.
   private static let farAhead: Int64 = 5_000_000_000
 
   init(
@@ -58,8 +58,8 @@ final class PartSound {
     }
   }
 
-  /// Finds where a block belongs that does not follow the one before. True if its first samples are too early,
-  /// and left out, or if silence comes before it.
+  /// Finds where a block belongs that does not follow the one before. True if its first samples are too
+  /// early, and left out, or if silence comes before it.
   private func place(_ block: SoundBlock) -> Bool {
     let seconds = Double(block.timeNanoseconds.clampedDifference(start)) / 1e9
     let ahead = Int64(clamping: (seconds * Double(format.rate)).rounded()).clampedDifference(

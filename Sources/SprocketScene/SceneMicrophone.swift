@@ -216,7 +216,8 @@ public struct SceneMicrophoneSettings: KindSettings {
       Setting("begins", \.begins, range: 0...1e6, unit: "s", "when the first sample is heard"),
       Setting(
         "genlock", \.genlock,
-        "it begins at a whole second of the monotonic clock, as a scene with genlock and flash does"),
+        "it begins at a whole second of the monotonic clock, as a scene with genlock and flash does"
+      ),
       Setting("gap", \.gap, range: 0...1, "probability per second that sound is lost"),
       Setting("gapfor", \.gapLength, "how long a gap lasts"),
     ]

@@ -1,7 +1,7 @@
 """Films of several movies: `export --join`, and Examples/Clips, by ffprobe and ffmpeg.
 
-The scene flashes at each whole second, and its microphone beeps then: each beep is with its flash on both sides of
-each joint.
+The scene flashes at each whole second, and its microphone beeps then: each beep is with its flash on both
+sides of each joint.
 """
 import re
 import signal
@@ -118,11 +118,11 @@ def test_motion_jpeg_is_cut_anywhere(clips, tmp_path):
 
 def test_sound_of_all_shapes_becomes_that_of_the_first(clips, tmp_path):
     other = tmp_path / "other.mov"
-    subprocess.run(["ffmpeg", "-v", "error", "-i", clips / "m2.mov", "-c:v", "copy", "-ar", "44100", "-ac", "1",
-                    "-c:a", "pcm_f32le", other], check=True, timeout=LIMIT)
+    subprocess.run(["ffmpeg", "-v", "error", "-i", clips / "m2.mov", "-c:v", "copy", "-ar", "44100", "-ac",
+                    "1", "-c:a", "pcm_f32le", other], check=True, timeout=LIMIT)
     silent = tmp_path / "silent.mov"
-    subprocess.run(["ffmpeg", "-v", "error", "-i", clips / "m1.mov", "-an", "-c:v", "copy", silent], check=True,
-                   timeout=LIMIT)
+    subprocess.run(["ffmpeg", "-v", "error", "-i", clips / "m1.mov", "-an", "-c:v", "copy", silent],
+                   check=True, timeout=LIMIT)
     made = tmp_path / "film.mov"
     sprocket("export", clips / "m1.mov", silent, other, "--join", made, "--quiet")
     assert_even(made, 45 + 45 + 75)
@@ -211,6 +211,6 @@ def test_four_clips_with_flips_a_pause_and_an_undo(tmp_path):
     assert packets(film)[1] == own[:36] + own[51:]
     for name, size in (("middle.jpg", "640x480"), ("thumbnail.jpg", "160x120")):
         text = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of",
-                               "csv=p=0:s=x", tmp_path / name], check=True, timeout=LIMIT, capture_output=True,
-                              text=True).stdout
+                               "csv=p=0:s=x", tmp_path / name], check=True, timeout=LIMIT,
+                              capture_output=True, text=True).stdout
         assert text.strip() == size

@@ -98,7 +98,7 @@ def test_a_sound_card_that_is_fast_or_slow_stays_in_step(tmp_path, ending, drift
 @pytest.mark.parametrize("microphone", ["scene", "scene:drift=200,jitter=2"])
 @pytest.mark.parametrize("codec", ["mjpeg", "h264"])
 def test_a_movie_goes_on_behind_a_pause_without_a_gap(tmp_path, codec, microphone):
-    """Pictures are even, the sound is as long, and each beep is with its flash, on both sides of each pause."""
+    """Pictures are even, the sound is as long, and each beep is with its flash, around each pause."""
     requests = [("record", 10), ("pause", 75), ("resume", 161), ("pause", 200), ("resume", 256),
                 ("stop", 330)]
     script = tmp_path / "script.jsonl"
@@ -113,8 +113,9 @@ def test_a_movie_goes_on_behind_a_pause_without_a_gap(tmp_path, codec, microphon
     assert record["frames"] == {"delivered": frames, "unselected": 86 + 56}
     assert abs(record["duration_s"] - (frames - 1) / 30) < 1e-6
     path = record["path"]
-    text = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time",
-                           "-of", "csv=p=0", path], capture_output=True, check=True, timeout=LIMIT).stdout
+    text = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
+                           "packet=pts_time", "-of", "csv=p=0", path],
+                          capture_output=True, check=True, timeout=LIMIT).stdout
     times = np.array([float(line.strip(b",")) for line in text.split()])
     assert np.abs(np.sort(times) - np.arange(frames) / 30).max() < 1e-4
     assert len(samples(path)) == round(frames * 48000 / 30)

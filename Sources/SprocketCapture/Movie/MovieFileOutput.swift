@@ -176,8 +176,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     }
   }
 
-  /// Leaves out frames and sound from the next frame on, until `resumeRecording`. The movie has no gap: its time
-  /// stops meanwhile. Does nothing if no recording is under way, or if it is paused.
+  /// Leaves out frames and sound from the next frame on, until `resumeRecording`. The movie has no gap: its
+  /// time stops meanwhile. Does nothing if no recording is under way, or if it is paused.
   ///
   /// Throws if too many requests wait. Cost: the file stays open; frames are not packed for it.
   public func pauseRecording() throws(CaptureError) { try setPaused(true) }

@@ -8,9 +8,9 @@ struct AskCommand: ParsableCommand {
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
       Requests: record [PATH], pause [N], resume [N], stop [N], next [PATH], photo [FRAMES], cancel ID, \
-      control NAME=VALUE..., set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, events, quit. N is a \
-      recording's number; without it, the latest is meant. ID is from the answer to a request that \
-      waits for its frame. Events are printed until the run ends.
+      control NAME=VALUE..., set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, \
+      events, quit. N is a recording's number; without it, the latest is meant. ID is from the answer to a \
+      request that waits for its frame. Events are printed until the run ends.
       Keys of photo, instead of FRAMES: ago=300ms, and moment=nearest, after or before, for a run whose \
       stills have a pre-roll.
       Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \

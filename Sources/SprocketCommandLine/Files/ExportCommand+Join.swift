@@ -38,8 +38,9 @@ extension ExportCommand {
     }
     guard !quiet else { return }
     let how = made.reasonForEncoding.map { "encoded, since \($0)" } ?? "copied as they are"
+    let seconds = fixed(Double(made.duration.nanosecondCount) / 1e9, 3)
     Console.errors.say(
-      "\(output): \(made.pictures) pictures of \(inputs.count) movies, \(fixed(Double(made.duration.nanosecondCount) / 1e9, 3)) s; "
+      "\(output): \(made.pictures) pictures of \(inputs.count) movies, \(seconds) s; "
         + "the pictures are \(how)")
     for note in made.notes { Console.errors.say(note) }
   }

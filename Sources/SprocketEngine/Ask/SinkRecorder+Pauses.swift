@@ -6,6 +6,8 @@ internal import SprocketCore
 /// - A24: frames of a pause are `unselected` in the recording's record, and not in its file, whose time stops
 ///   meanwhile. The recording goes on with the frame of the stamp, without frames that were kept before it.
 extension SinkRecorder {
+  var isRecording: Bool { !jobs.isEmpty }
+
   /// Whether a recording takes frames: it is under way, and not paused.
   var isTaking: Bool { jobs.first.map { !$0.isPaused } ?? false }
 

@@ -77,8 +77,6 @@ final class SinkRecorder: @unchecked Sendable {
     isAdmitting = kept != nil
   }
 
-  var isRecording: Bool { !jobs.isEmpty }
-
   /// Whether no recording is under way and no frame is kept for a later one.
   var keepsNothing: Bool { jobs.isEmpty && history == nil && choices == nil }
 
@@ -194,8 +192,8 @@ final class SinkRecorder: @unchecked Sendable {
 
   private func start(_ job: Job, at number: UInt64, isFirst: Bool = true) {
     if isFirst {
-      (firstCaptured, pausedSince, earlierBytes) = (nil, nil, 0)
-      (lastDiskCheck, lastRefusal) = (nil, nil)
+      (firstCaptured, pausedSince, lastDiskCheck) = (nil, nil, nil)
+      (lastRefusal, earlierBytes) = (nil, 0)
     }
     job.record.begin = number
     if isFirst { job.record.asked = job.askedFrame ?? number }
@@ -224,7 +222,6 @@ final class SinkRecorder: @unchecked Sendable {
     let job = jobs.remove(at: index)
     if index == 0 {
       endFile(at: number)
-      // No frame of a pause begins the next recording.
       if job.isPaused { dropHistory() }
       for (file, _) in delayed { drop(file, reason, at: number) }
       delayed = []

@@ -127,8 +127,8 @@ final class AudioTrack {
     }
   }
 
-  /// The file does not have `nanoseconds` before `time`, the time of its next picture. A resampler goes on with
-  /// what it holds, some milliseconds from before that.
+  /// The file does not have `nanoseconds` before `time`, the time of its next picture. A resampler goes on
+  /// with what it holds, some milliseconds from before that.
   func leaveOut(_ nanoseconds: Int64, before time: Int64) {
     start = start.clampedSum(nanoseconds)
     (place, pending, passed) = (nil, PendingSound(), fed)

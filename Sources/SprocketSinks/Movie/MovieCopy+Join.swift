@@ -2,16 +2,16 @@ package import SprocketCore
 package import SprocketLibAV
 
 extension MovieCopy {
-  /// Why the pictures of parts cannot be copied into one file of that name; `nil` if they can. Throws for a name
-  /// that is no movie's.
+  /// Why the pictures of parts cannot be copied into one file of that name; `nil` if they can. Throws for a
+  /// name that is no movie's.
   package static func obstacle(
     to target: String, of parts: [MediaPart]
   ) throws(RunError) -> String? {
     MediaJoin.obstacle(parts, try MovieSink.container(target))
   }
 
-  /// Copies the pictures of parts into one file, one behind the other, and encodes their sound, or keeps it as
-  /// PCM where all of it is PCM and the file can hold that. Returns sentences for the user.
+  /// Copies the pictures of parts into one file, one behind the other, and encodes their sound, or keeps it
+  /// as PCM where all of it is PCM and the file can hold that. Returns sentences for the user.
   package static func join(
     _ parts: [MediaPart], to target: String, sound codec: AudioCodec?, overwrite: Bool,
     isInterrupted: @escaping @Sendable () -> Bool
@@ -35,8 +35,8 @@ extension MovieCopy {
     return notes
   }
 
-  /// How sound is stored in a file of that name unless another codec is chosen: as PCM where all of it is PCM and
-  /// the file can hold that.
+  /// How sound is stored in a file of that name unless another codec is chosen: as PCM where all of it is PCM
+  /// and the file can hold that.
   package static func usualSound(
     of parts: [MediaPart], in target: String
   ) throws(RunError) -> AudioCodec? {

@@ -18,8 +18,8 @@ extension MovieRecording {
     try noteDurable()
   }
 
-  /// Ends the sound where the picture ends (`pictureEnd`); in a pause it has ended there. On the sink's thread,
-  /// since the next file may begin with the sample behind.
+  /// Ends the sound where the picture ends (`pictureEnd`); in a pause it has ended there. On the sink's
+  /// thread, since the next file may begin with the sample behind.
   func endSound(before next: Timestamp?) throws(RunError) {
     guard !tracks.isEmpty, muxer != nil, pausedAt == nil else { return }
     let end = pictureEnd(before: next)

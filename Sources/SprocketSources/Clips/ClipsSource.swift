@@ -24,8 +24,8 @@ public final class ClipsSource: Source {
   private let interruption = SourceInterrupt()
   private var firstNotes: [String] = []
 
-  /// Opens nothing yet. Traps without clips. `isEncoded`: pictures may differ in their samples, and in how they
-  /// are packed, since an encoder converts them; a clip that is packed in another way begins an epoch.
+  /// Opens nothing yet. Traps without clips. `isEncoded`: pictures may differ in their samples, and in how
+  /// they are packed, since an encoder converts them; a clip that is packed in another way begins an epoch.
   public init(_ clips: [FilmClip], isEncoded: Bool = false) {
     self.isEncoded = isEncoded
     contract(!clips.isEmpty, "plays no clips; give one or more")
@@ -56,7 +56,8 @@ public final class ClipsSource: Source {
     _ first: SourceDescription, _ formats: [FrameFormat]
   ) throws(RunError) -> SourceDescription {
     isOpen = true
-    for (clip, format) in zip(clips, formats) where !format.hasPictures(like: first.format, isEncoded: isEncoded) {
+    for (clip, format) in zip(clips, formats)
+    where !format.hasPictures(like: first.format, isEncoded: isEncoded) {
       throw RunError(
         .usage,
         "\(clip.path) has \(format.shape), and \(clips[0].path) has \(first.format.shape); export them alike "

@@ -9,8 +9,8 @@ public struct FilmClip: Sendable {
 
   /// The pictures of a file from `from` to before `until`, counted from its first picture; `nil`: to its end.
   ///
-  /// Throws if the file cannot be read or has no pictures at all (`.usage`). `nil` if it has none in that time.
-  /// Cost: as reading the file from the disk up to `until`; no picture is decoded.
+  /// Throws if the file cannot be read or has no pictures at all (`.usage`). `nil` if it has none in that
+  /// time. Cost: as reading the file from the disk up to `until`; no picture is decoded.
   public init?(
     path: String, from: Duration = .zero, until: Duration? = nil,
     isInterrupted: @escaping @Sendable () -> Bool = { false }
