@@ -132,7 +132,7 @@ def test_what_is_not_kept_is_refused(tmp_path):
 def test_kept_stills_are_bounded_in_bytes(tmp_path):
     script = tmp_path / "script"
     script.write_text(json.dumps({"request": "photo", "at_frame": 900, "ago_s": 20}))
-    # 750 stills of 80 kB: what this process uses counts in the peak of a program that it starts.
+    # 750 stills of 80 kB.
     run = ["run", *FAST, "--size", "640x480", "--frames", 1000, "--on-demand", "--stills",
            tmp_path / "stills", "--pre-roll", "25s", "--script", script, "--summary",
            tmp_path / "summary", "--overwrite"]

@@ -28,6 +28,12 @@ package struct SystemMemory {
     return memory
   }
 
+  /// Bytes of this process that were resident at its peak; 0 where the kernel does not say. `getrusage` would
+  /// count those of the program that has started it.
+  package static func peakResident() -> Int {
+    kernelText("/proc/self/status").flatMap { number(after: "VmHWM:", in: $0) }.map { $0 * 1024 } ?? 0
+  }
+
   /// Bytes of address space beyond the reserve; `.max` without a limit, which costs one system call.
   package static func addressSpaceLeft() -> Int {
     guard let limit = addressSpaceLimit() else { return .max }
@@ -106,9 +112,9 @@ package struct SystemMemory {
   /// The number that follows a word at the beginning of a line.
   private static func number(after word: String, in text: String) -> Int? {
     // Splits bytes, because splitting a string by characters costs ten times more.
-    let space = UInt8(ascii: " ")
+    let (space, tab) = (UInt8(ascii: " "), UInt8(ascii: "\t"))
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: word.utf8) {
-      let parts = line.split(separator: space)
+      let parts = line.split { $0 == space || $0 == tab }
       if parts.count > 1, parts[0].count == word.utf8.count { return Int(Substring(parts[1])) }
     }
     return nil

@@ -110,7 +110,7 @@ extension Engine {
 
   /// What any thread may read at any time.
   private func addShared(to summary: inout RunSummary) {
-    summary.processPeakResidentBytes = peakResidentBytes()
+    summary.processPeakResidentBytes = SystemMemory.peakResident()
     summary.droppedEvents = shared.counters.droppedEvents.now
     summary.errors = shared.errors
     summary.notes = shared.notes

@@ -15,13 +15,6 @@ func deadline(_ nanoseconds: Int64, after time: Int64) -> Int64 {
   return isBeyond ? .max : sum
 }
 
-/// Peak resident memory of this process, in bytes.
-func peakResidentBytes() -> Int {
-  var usage = rusage()
-  unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  return usage.ru_maxrss * 1024
-}
-
 /// Number of times that threads of this process were preempted.
 package func involuntarySwitches() -> Int {
   var usage = rusage()
