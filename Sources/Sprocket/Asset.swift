@@ -74,7 +74,7 @@ public struct Asset: Sendable {
       found = frame
       break
     }
-    engine.stop()
+    await engine.end()
     guard let found else { throw engine.summary.errors.first ?? nothing(at: time) }
     return found
   }
@@ -90,14 +90,20 @@ public struct Asset: Sendable {
     let engine = try engine(at: time, sink)
     try engine.ask([.record(sink: "photo", frames: 1)])
     try engine.start()
-    defer { engine.stop() }
+    // A file that has no such picture ends the run.
     let end = Task {
       while !engine.wait(for: .zero) { try await Task.sleep(for: .milliseconds(5)) }
       reader.finish()
     }
-    defer { end.cancel() }
-    for await photo in photos { return photo }
-    throw engine.summary.errors.first ?? nothing(at: time)
+    var found: [UInt8]?
+    for await photo in photos {
+      found = photo
+      break
+    }
+    end.cancel()
+    await engine.end()
+    guard let found else { throw engine.summary.errors.first ?? nothing(at: time) }
+    return found
   }
 
   /// A small JPEG of the picture that is shown at a time: 160 to 319 pixels on the longer side, or the
@@ -123,5 +129,17 @@ public struct Asset: Sendable {
     settings.from = times.last { $0 <= time } ?? first
     return try Engine(
       source: FileSource(path: path, settings), sinks: [sink], options: RunOptions(frameLimit: 1))
+  }
+}
+
+extension Engine {
+  /// Stops the run and waits for its end, 10 s at most.
+  fileprivate func end() async {
+    stop()
+    let limit = deadline(in: 10_000_000_000)
+    while !wait(for: .zero), monotonicNow() < limit {
+      // A task of its own is not cancelled with the caller's.
+      await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
+    }
   }
 }

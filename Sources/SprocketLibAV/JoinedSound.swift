@@ -5,6 +5,8 @@ internal import SprocketPixels
 public struct JoinedSound: ~Copyable {
   public let format: PCMFormat
   private let parts: [MediaPart]
+  /// Number of the first sample behind each part.
+  private let edges: [Int64]
   private let isInterrupted: @Sendable () -> Bool
   /// The part that is read, and its sound; `nil` if it has none.
   private var place = -1
@@ -25,30 +27,32 @@ public struct JoinedSound: ~Copyable {
     // Numbers of all kinds are numbers in Float32.
     if formats.contains(where: { $0.number != format.number }) { format.number = .f32 }
     (self.format, self.parts, self.isInterrupted) = (format, parts, isInterrupted)
+    var end: Int64 = 0
+    edges = parts.map { part in
+      end = end.clampedSum(part.length)
+      return Self.sample(at: end, format.rate)
+    }
   }
 
   /// Samples of all parts together.
-  public var count: Int64 { edge(of: parts.count - 1) }
+  public var count: Int64 { edges.last ?? 0 }
 
   /// Number of the sample that is heard `nanoseconds` after the first picture.
-  func sample(at nanoseconds: Int64) -> Int64 {
-    Int64(clamping: (Double(nanoseconds) / 1e9 * Double(format.rate)).rounded())
-  }
+  func sample(at nanoseconds: Int64) -> Int64 { Self.sample(at: nanoseconds, format.rate) }
 
-  /// Number of the first sample behind a part.
-  private func edge(of part: Int) -> Int64 {
-    sample(at: parts.prefix(part + 1).reduce(0) { $0.clampedSum($1.length) })
+  private static func sample(at nanoseconds: Int64, _ rate: Int) -> Int64 {
+    Int64(clamping: (Double(nanoseconds) / 1e9 * Double(rate)).rounded())
   }
 
   /// Reads the next samples, at most `most`, into the start of `bytes`. Returns how many; 0 at the end.
   public mutating func read(
     _ most: Int, into bytes: inout MutableSpan<UInt8>
   ) throws(JoinError) -> Int {
-    while place < 0 || position >= edge(of: place) {
+    while place < 0 || position >= edges[place] {
       guard place + 1 < parts.count else { return 0 }
       try begin(place + 1)
     }
-    let left = min(Int64(most), edge(of: place) - position)
+    let left = min(Int64(most), edges[place] - position)
     let count = min(Int(left), AudioResampler.most)
     guard let sound else {
       for index in 0..<count * format.sampleBytes { bytes[index] = 0 }

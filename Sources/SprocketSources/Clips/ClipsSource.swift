@@ -14,7 +14,7 @@ public final class ClipsSource: Source {
   private var place = 0
   /// When the clip that is played begins, nanoseconds, and which number its first frame has.
   private var (offset, number): (Int64, UInt64) = (0, 0)
-  /// When its file's first frame was captured, on the file's clock.
+  /// When its first frame was captured, on the file's clock.
   private var zero: Int64?
   private var next: UInt64 = 0
   /// What the clip that is played is, and whether the engine knows it by now.
@@ -81,7 +81,7 @@ public final class ClipsSource: Source {
       switch try source.next(timeout: timeout) {
       case .frame(var frame):
         let time = frame.captured.nanoseconds
-        if zero == nil { zero = time }
+        if zero == nil { zero = Self.zero(time, clip.part.start) }
         let since = time.clampedDifference(zero ?? time)
         guard since < clip.part.length else {
           source.discard()
@@ -101,6 +101,17 @@ public final class ClipsSource: Source {
     }
     return .end
   }
+
+  /// The time of a clip's first frame. That frame may be damaged, so that another one is the first that comes;
+  /// but behind a seek the clock of some files is another one.
+  private static func zero(_ time: Int64, _ start: Int64) -> Int64 {
+    let late = time.clampedDifference(start)
+    return 0...longestDamage ~= late ? start : time
+  }
+
+  /// Nanoseconds of damaged frames at a clip's beginning. Larger: a clock that is another one by less is not
+  /// noticed, and the clip's frames are late by that.
+  private static let longestDamage: Int64 = 1_000_000_000
 
   /// Opens the next clip; false behind the last one.
   private func advance() throws(RunError) -> Bool {
