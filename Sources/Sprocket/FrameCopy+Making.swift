@@ -32,6 +32,7 @@ extension FrameCopy {
   ///
   /// - Parameters:
   ///   - bytes: the planes of `pixels` one behind the other, rows without padding; of `.mjpeg` one JPEG.
+  ///   - pixels: how they lie in memory.
   ///   - width: in pixels, 1 to 65,535.
   ///   - height: in pixels, 1 to 65,535.
   ///   - color: how samples stand for light. `.jpeg` is full range and BT.601, as RGB, grey and JPEGs are;
