@@ -92,6 +92,10 @@ import Testing
       raw("a.raw", planes), pixels: .yuv444p, width: 64, height: 48, color: color, at: Self.time)
     let rgb = try copy.converted(to: .rgb)
     expectNear(rgb.bytes, try raw("b.raw", "\(planes),\(back)"), within: 2)
+    // What YUV is made of once more.
+    expectEqual([rgb.color.range == .full, rgb.color.matrix == .bt601], [true, true])
+    try expectEqual(copy.converted(to: .nv12).color.matrix, color.matrix)
+    try expectEqual(copy.converted(to: .nv12).color.range, color.range)
     let bgra = try copy.converted(to: .bgra).bytes
     for pixel in 0..<64 * 48 {
       let (red, blue) = (rgb.bytes[3 * pixel], rgb.bytes[3 * pixel + 2])

@@ -50,8 +50,8 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
   ///   - content: what is copied of each frame.
   ///   - keeping: what waits for a reader that has not asked yet. `.newest`: the newest frame; one that is
   ///     replaced before it was read is told of as `late`. `.every(n)`: as many as `n`, and then some in the
-  ///     engine; a reader that is slower for longer loses the oldest of these, as `outOfBuffers`, told when it
-  ///     takes its next. A file waits for its reader.
+  ///     engine; a reader that is slower for longer loses the oldest of these, as `outOfBuffers`, told when
+  ///     it takes its next. A file waits for its reader.
   ///   - onDrop: called on the output's thread, once for each frame that no reader gets.
   public static func copies(
     of content: FrameCopy.Content = .image, keeping: FrameCopies.Keeping = .newest,
