@@ -57,6 +57,53 @@ final class TestFolder: Sendable {
     await session.stop()
   }
 
+  @Test("a recording pauses, and goes on in its file") func pauses() async throws {
+    let folder = try TestFolder()
+    let movies = MovieFileOutput()
+    try movies.pauseRecording()
+    expectFalse(movies.isRecordingPaused)
+    let session = try await running(movies)
+    let recording = try movies.startRecording(to: folder.file("a.mov"))
+    await expectTrue(until { movies.recordedDuration > .milliseconds(200) })
+    try movies.pauseRecording()
+    try movies.pauseRecording()
+    expectTrue(movies.isRecordingPaused)
+    expectTrue(movies.isRecording)
+    var events = recording.events.makeAsyncIterator()
+    guard case .didStart = await events.next(), case .didPause(let path) = await events.next()
+    else {
+      Issue.record("it did not start and pause")
+      return
+    }
+    expectEqual(path, folder.file("a.mov"))
+    let written = movies.recordedDuration
+    try await Task.sleep(for: .milliseconds(300))
+    expectEqual(movies.recordedDuration, written)
+    try movies.resumeRecording()
+    guard case .didResume = await events.next() else {
+      Issue.record("it did not go on")
+      return
+    }
+    await expectTrue(until { movies.recordedDuration > written + .milliseconds(100) })
+    try movies.pauseRecording()
+    // Another file goes on at once.
+    let next = try movies.startRecording(to: folder.file("b.mov"))
+    expectFalse(movies.isRecordingPaused)
+    await expectTrue(filled(next, of: movies))
+    recording.stop()
+    next.stop()
+    let result = await recording.finished()
+    expectNil(result.error)
+    try await result.verify()
+    let asset = try Asset(path: result.path)
+    let steps = zip(asset.times, asset.times.dropFirst()).map { $1 - $0 }
+    expectAtMost(steps.max() ?? .zero, .milliseconds(90))
+    expectGreater(result.counts[.unselected], 0)
+    await expectTrue(next.finished().isUsable)
+    try movies.resumeRecording()
+    await session.stop()
+  }
+
   @Test("a recording is verified, and moved into a folder") func library() async throws {
     let (folder, shelf) = (try TestFolder(), try TestFolder())
     let movies = MovieFileOutput()

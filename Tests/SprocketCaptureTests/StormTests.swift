@@ -72,7 +72,7 @@ private final class Storm: Sendable {
           var step = 0
           while monotonicNow() < end {
             step += 1
-            await self.act(Int.random(in: 0..<18, using: &random), "\(task)-\(step)")
+            await self.act(Int.random(in: 0..<21, using: &random), "\(task)-\(step)")
             try? await Task.sleep(for: .milliseconds(Int.random(in: 0..<20, using: &random)))
           }
         }
@@ -129,6 +129,9 @@ private final class Storm: Sendable {
         kept.change { $0 += 1 }
       }
     case 10, 11: movies.stopRecording()
+    case 18: try? movies.pauseRecording()
+    case 19: try? movies.resumeRecording()
+    case 20: join(name)
     case 12: _ = try? await session.switchCamera(to: cameras[Int(name.utf8.last ?? 0) & 1])
     case 13: try? await session.configure { c in c.remove(movies) }
     case 14: take { $0.bracket = [.bias(-1), .exposure(.milliseconds(4))] }
@@ -140,6 +143,27 @@ private final class Storm: Sendable {
       }
     default:
       try? await session.configure { c in c.stages = c.stages.isEmpty ? [.meter()] : [] }
+    }
+  }
+
+  /// Makes a film of the recordings so far that can be used: those that are alike are joined, others refused.
+  private func join(_ name: String) {
+    let clips = results.value.filter(\.isUsable).suffix(3).map(\.path)
+    guard !clips.isEmpty else { return }
+    promised.change { $0 += 1 }
+    Task {
+      let path = folder.file("film-\(name).mov")
+      do throws(RunError) {
+        var film = Composition()
+        for clip in clips { try film.append(clip) }
+        let made = try await film.export(to: path)
+        let asset = try Asset(path: path)
+        let frame = try await asset.frame(at: asset.duration, .luma(.full))
+        if asset.times.count == Int(made.pictures), !frame.bytes.isEmpty { kept.change { $0 += 1 } }
+      } catch {
+        // Cameras have several sizes.
+        if error.code == .usage, error.description.contains("alike") { kept.change { $0 += 1 } }
+      }
     }
   }
 
