@@ -109,18 +109,6 @@ public struct Crop: Stage {
   }
 }
 
-extension FrameFormat {
-  /// What the corner of a crop is a multiple of: whole chroma samples, and of interlaced pictures the same
-  /// field in the first row.
-  fileprivate var cropStep: (x: Int, y: Int) {
-    let chroma = image?.subsampling
-    let rows = chroma?.verticalFactor ?? 1
-    return (
-      chroma?.horizontalFactor ?? 1, presentation.fieldOrder.isInterlaced ? 2 * rows : rows
-    )
-  }
-}
-
 private func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
   precondition(source.count == target.count)
   for x in 0..<source.count { target[x] = source[x] }

@@ -21,6 +21,10 @@ public struct Resize: Stage {
     /// Keeps the size that the first pictures become when later ones have another size: these are made as
     /// `letterbox` makes them. Without a size it is that of the first pictures.
     public var hold = false
+    /// The part of the picture that is shown in the new size, which it does not change: another region while
+    /// the run goes on zooms, and moves the picture, from one frame to the next. A part of another aspect is
+    /// shown as `mode` says, with bars where that is `fit`.
+    public var region = Region.whole
     /// Value of 0 to 255 in full range; 114 is what detectors are trained with (Ultralytics' `LetterBox`).
     public var pad = 114
 
@@ -35,6 +39,7 @@ public struct Resize: Stage {
         Setting(
           "hold", \.hold, "keeps the first picture's new size; others are fitted into it, with bars"
         ),
+        Setting("region", \.region, "the part that is shown, in fractions; the size stays").live,
         Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
       ]
     }
@@ -42,24 +47,17 @@ public struct Resize: Stage {
 
   public var settings = Settings()
 
-  /// What becomes of the picture's aspect.
-  public enum Mode: String, Sendable, CaseIterable, SettingValue {
-    /// As large as the size allows, with the picture's own aspect.
-    case fit
-    /// Covers the size, and what is beyond it is cut off, the same on both sides.
-    case fill
-    /// Takes the size whatever the aspect.
-    case stretch
-    /// As `fit`, in the middle of a grey picture of the size.
-    case letterbox
-  }
+  public typealias Mode = ResizeMode
 
   /// The size that is kept; `none` before the first pictures.
   private var held = TargetSize.none
-  private var planes: [PlaneResize] = []
-  private var map = Projection.identity
+  /// `nil` where pictures stay as they are.
+  private var resize: PictureResize?
+  /// The format that was configured, the size of its new pictures, and how they come to it.
+  private var shown: (from: FrameFormat, size: TargetSize, mode: Mode)?
   private var writer: ReportWriter<GeometryReport>?
   private var mixesFields = false
+  private var ignoresRegion = false
 
   public init() {}
 
@@ -68,11 +66,12 @@ public struct Resize: Stage {
     var (size, mode) = (settings.size, settings.mode)
     if settings.square { try makeSquare(format, &size, &mode) }
     let whole = TargetSize(width: format.width, height: format.height)
+    if size == .none, settings.region != .whole { size = whole }
     if settings.hold, held != .none { (size, mode) = (held, .letterbox) }
-    guard !(settings.square || settings.hold) || size != .none && !(settings.hold && size == whole)
-    else {
+    let staysWhole = size == .none || settings.hold && size == whole
+    guard !(settings.square || settings.hold) || !staysWhole || settings.region != .whole else {
       held = whole
-      (planes, writer, mixesFields) = ([], nil, false)
+      (resize, shown, writer, mixesFields) = (nil, nil, nil, false)
       return format
     }
     try setup.writes(.nextImage, depth: .any)
@@ -80,26 +79,30 @@ public struct Resize: Stage {
     guard size != .none else {
       throw StageError("needs a size, such as size=640x640 or size=640x", change: .stage)
     }
-    let place = Placement(size, mode, of: format)
+    let all = PicturePart(format)
+    let place = Placement(size, mode, of: format, showing: all)
+    let made = PictureResize(
+      place, mode, settings.filter, pad: settings.pad, of: format, showing: all)
+    var resized = made.format
     if settings.hold { held = TargetSize(width: place.width, height: place.height) }
-    map = place.sourceFromPicture
-    var resized = format
-    (resized.width, resized.height) = (place.width, place.height)
-    if mode == .stretch {
-      resized.presentation.pixelAspect = format.presentation.pixelAspect.stretched(
-        from: (format.width, format.height), to: (place.width, place.height))
-    }
     if settings.square, format.presentation.pixelAspect.isOblong {
       resized.presentation.pixelAspect = .square
     }
-    mixesFields = format.presentation.fieldOrder.isInterlaced && place.changesRows
-    if mixesFields { resized.presentation.fieldOrder = .unknown }
-    planes = (0..<(format.image?.planeCount ?? 0)).map { plane in
-      PlaneResize(
-        plane, settings.filter, place, from: format, to: resized,
-        padding: format.level(ofGrey: settings.pad, plane: plane))
-    }
+    (resize, mixesFields) = (made, made.mixesFields)
+    shown = (format, TargetSize(width: place.width, height: place.height), mode)
+    if settings.region != .whole { retune() }
     return resized
+  }
+
+  public mutating func retune() {
+    guard let shown else {
+      ignoresRegion = ignoresRegion || settings.region != .whole
+      return
+    }
+    let part = PicturePart(settings.region, of: shown.from)
+    // The size stays, so that a part that fits into it gets bars.
+    let mode = shown.mode == .fit ? .letterbox : shown.mode
+    resize?.show(Placement(shown.size, mode, of: shown.from, showing: part))
   }
 
   /// The size and the mode that make oblong pixels square.
@@ -114,7 +117,8 @@ public struct Resize: Stage {
     var shown = format
     shown.width = format.shownWidth
     let place = Placement(
-      size == .none ? TargetSize(width: shown.width, height: shown.height) : size, mode, of: shown)
+      size == .none ? TargetSize(width: shown.width, height: shown.height) : size, mode, of: shown,
+      showing: PicturePart(shown))
     (size, mode) = (TargetSize(width: place.width, height: place.height), .stretch)
     guard size.width <= TargetSize.longest else {
       throw StageError(
@@ -124,21 +128,28 @@ public struct Resize: Stage {
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let writer else { return .keep }
-    let map = frame.sensorMap.followed(by: map)
+    guard let writer, let source = resize?.sourceFromPicture else { return .keep }
+    let map = frame.sensorMap.followed(by: source)
     frame.setSensorMap(map)
     frame.write(GeometryReport(map), writer)
     var picture = frame.edit()
-    for plane in planes.indices { planes[plane].make(&picture) }
+    resize?.make(&picture)
     return .keep
   }
 
   public var notes: [String] {
-    mixesFields
-      ? [
+    var notes: [String] = []
+    if mixesFields {
+      notes.append(
         "resize: the pictures were interlaced, and rows of both fields are mixed: deinterlace before"
-      ]
-      : []
+      )
+    }
+    if ignoresRegion {
+      notes.append(
+        "resize: the region was not shown, because the pictures have kept their size: give the stage a size"
+      )
+    }
+    return notes
   }
 }
 
@@ -148,39 +159,6 @@ extension FrameFormat {
     let aspect = presentation.pixelAspect
     let shown = Double(width) * Double(aspect.width) / Double(aspect.height)
     return max(2, 2 * Int((min(shown, 1e9) / 2).rounded()))
-  }
-
-  /// The sample of a plane that shows a grey of 0 to 255: luma in the picture's range and depth, and neutral
-  /// chroma.
-  fileprivate func level(ofGrey grey: Int, plane: Int) -> UInt16 {
-    let bits = image?.bitsPerSample ?? 8
-    let white = Double((1 << bits) - 1)
-    // ITU-T H.273, equations 20 to 25.
-    guard plane == 0 else { return UInt16(1 << (bits - 1)) }
-    switch color.range {
-    case .full: return UInt16((Double(grey) / 255 * white).rounded())
-    case .limited:
-      return UInt16(((16 + 219 * Double(grey) / 255) * Double(1 << (bits - 8))).rounded())
-    }
-  }
-}
-
-extension PixelAspect {
-  /// That of pixels that were made narrower or lower with the picture.
-  fileprivate func stretched(
-    from old: (width: Int, height: Int), to new: (width: Int, height: Int)
-  ) -> PixelAspect {
-    guard old.width * new.height != new.width * old.height else { return self }
-    let isKnown = self != .unknown
-    var across = (isKnown ? Int(width) : 1) * old.width * new.height
-    var down = (isKnown ? Int(height) : 1) * old.height * new.width
-    var (common, rest) = (across, down)
-    while rest > 0 { (common, rest) = (rest, common % rest) }
-    (across, down) = (across / common, down / common)
-    while across > Int(Int32.max) || down > Int(Int32.max) {
-      (across, down) = (across / 2, down / 2)
-    }
-    return PixelAspect(Int32(max(across, 1)), Int32(max(down, 1)))
   }
 }
 

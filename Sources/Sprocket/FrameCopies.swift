@@ -24,82 +24,51 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
   }
 
   private struct State {
-    var waiting: [FrameCopy] = []
-    var reader: CheckedContinuation<FrameCopy?, Never>?
     var hasReader = false
-    var isEnded = false
-    /// The reader left.
-    var isLeft = false
     /// `write` waits no longer.
     var isInterrupted = false
     var replaced: UInt64 = 0
-    /// For `.bgra`.
-    var plan: TensorPlan?
+    var copier: FrameCopier
   }
 
   public let name: String
-  private let content: FrameCopy.Content
   private let keeping: Keeping
-  private let state = Locked(State())
-  /// 0 while no further copy may be kept.
-  private let room = FutexWord()
+  private let state: Locked<State>
+  private let queue: CopyQueue<FrameCopy>
 
   public init(
     _ name: String = "copies", of content: FrameCopy.Content = .image, keeping: Keeping = .newest
   ) {
-    if case .every(let bound) = keeping {
-      contract(bound > 0, "keeps \(bound) copies at a time; keep one or more")
-    }
+    queue = CopyQueue(keeping)
     self.name = name
-    self.content = content
     self.keeping = keeping
-    room.set(1)
+    state = Locked(State(copier: FrameCopier(content)))
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
-    try setup.reads(content.parts)
     setup.takesLatest = keeping == .newest
-    let plan = try content.plan(&setup)
-    state.withLock { $0.plan = plan }
+    var copier = state.withLock(\.copier)
+    try copier.configure(&setup)
+    let configured = copier
+    state.withLock { $0.copier = configured }
   }
 
   public func makePacker() throws(RunError) -> (any Packer)? {
-    state.withLock { $0.plan }.map { TensorPacker($0) }
+    state.withLock(\.copier).makePacker()
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     // Until there is room, or `interrupt`, which the engine calls where it drains no longer.
-    while !room.wait(while: 0, until: deadline(in: 1_000_000_000)) {}
-    let copy = FrameCopy(frame.view, content, packed: content == .bgra ? frame.packed : Span())
-    let (reader, isKept) = state.withLock { state in
-      let isKept = state.reader != nil || (!state.isLeft && keep(copy, &state))
-      return (state.reader.take(), isKept)
+    queue.waitForRoom { state.withLock(\.isInterrupted) }
+    switch queue.add(FrameCopy(frame, state.withLock(\.copier.content))) {
+    case .kept: return
+    case .replaced: state.withLock { $0.replaced += 1 }
+    case .full, .left:
+      throw RunError(.readerGone, "nobody reads the sink `\(name)` any more")
     }
-    reader?.resume(returning: copy)
-    if !isKept { throw RunError(.readerGone, "nobody reads the sink `\(name)` any more") }
   }
 
-  /// False where there is no room, because `write` was interrupted.
-  private func keep(_ copy: FrameCopy, _ state: inout State) -> Bool {
-    switch keeping {
-    case .newest:
-      state.replaced += UInt64(state.waiting.count)
-      state.waiting = [copy]
-    case .every(let bound):
-      guard state.waiting.count < bound else { return false }
-      state.waiting.append(copy)
-      if state.waiting.count == bound, !state.isInterrupted { room.set(0) }
-    }
-    return true
-  }
-
-  public func finish() throws(RunError) {
-    let reader = state.withLock { state in
-      state.isEnded = true
-      return state.reader.take()
-    }
-    reader?.resume(returning: nil)
-  }
+  public func finish() throws(RunError) { queue.end() }
 
   public var notes: [String] {
     let replaced = state.withLock { $0.replaced }
@@ -127,64 +96,18 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
 
     fileprivate init(copies: FrameCopies) { self.copies = copies }
 
-    deinit { copies.leave() }
+    deinit { copies.queue.leave() }
 
     /// The next frame; `nil` at the end of the run, and where the task was cancelled.
-    public func next() async -> FrameCopy? { await copies.next() }
+    public func next() async -> FrameCopy? { await copies.queue.next() }
 
     public func next(isolation actor: isolated (any Actor)?) async -> FrameCopy? {
-      await copies.next()
-    }
-  }
-
-  private func next() async -> FrameCopy? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { reader in
-        let (frame, isDone) = state.withLock { state in
-          let frame = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
-          let isDone =
-            frame != nil || state.isEnded || state.isLeft || state.isInterrupted || Task.isCancelled
-          if !isDone { state.reader = reader }
-          if frame != nil { room.set(1) }
-          return (frame, isDone)
-        }
-        if isDone { reader.resume(returning: frame) }
-      }
-    } onCancel: {
-      leave()
+      await copies.queue.next()
     }
   }
 
   public func interrupt() {
-    let reader = state.withLock { state in
-      state.isInterrupted = true
-      room.set(1)
-      return state.reader.take()
-    }
-    reader?.resume(returning: nil)
-  }
-
-  private func leave() {
-    let reader = state.withLock { state in
-      state.isLeft = true
-      state.waiting = []
-      room.set(1)
-      return state.reader.take()
-    }
-    reader?.resume(returning: nil)
-  }
-}
-
-extension FrameCopy.Content {
-  /// Reserves memory for the BGRA bytes that a packer makes of each frame. `nil` for other contents, which
-  /// need no packer.
-  package func plan(_ setup: inout SinkSetup) throws(RunError) -> TensorPlan? {
-    guard self == .bgra else { return nil }
-    var settings = TensorSettings()
-    settings.layout = .bgr
-    settings.isExact = true
-    let plan = try TensorPlan(settings, for: setup.format, untouched: setup.untouchedSource)
-    setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
-    return plan
+    state.withLock { $0.isInterrupted = true }
+    queue.end()
   }
 }

@@ -11,23 +11,27 @@ public struct FrameCopy: Sendable {
     /// The source's own bytes, such as a JPEG.
     case encoded
     /// Luma, and a plane of interleaved chroma for each 2x2 pixels, 8 bits, in the range and matrix of
-    /// `format.color`. Chroma that is finer is averaged, samples of more than 8 bits lose the lower ones.
+    /// `color`. Chroma that is finer is averaged, samples of more than 8 bits lose the lower ones.
     case nv12
     /// Blue, green, red and 255, a byte each: what `--pipe bgr` makes of the picture.
     case bgra
+    /// Red, green and blue, a byte each: what `--pipe rgb` makes of the picture.
+    case rgb
 
+    /// What is read of a frame that is lent.
     package var parts: FrameParts {
       switch self {
-      case .image, .nv12, .bgra: .image
+      case .image, .nv12, .bgra, .rgb: .image
       case .luma(let scale): .luma(scale)
       case .encoded: .encoded
       }
     }
   }
 
-  public let record: FrameRecord
-  /// Of the frame in the run.
-  public let format: FrameFormat
+  /// Number, time and camera settings of the frame; of a copy of the program's own, its time.
+  public internal(set) var record: FrameRecord
+  /// Of the frame in the run. Of a copy of the program's own, `pictureFormat`.
+  public internal(set) var format: FrameFormat
   /// Where the points of the frame in the run lie in the sensor's picture; the lens is `format.lens`.
   public let sensorMap: SensorMap
   /// The layout of `bytes`: `format.image`, `.grey` for luma, the source's format for its own bytes.
@@ -35,49 +39,78 @@ public struct FrameCopy: Sendable {
   /// In pixels; of luma, after it was reduced.
   public let width: Int
   public let height: Int
+  /// How the samples of `bytes` stand for light: `format.color` of YUV; luma and RGB have full range.
+  public let color: Color
   /// The planes of `pixels` one behind the other, rows without padding; `pixels.plane` has their sizes.
   public let bytes: [UInt8]
 
-  /// `packed` is the picture as blue, green and red, for `.bgra`.
-  package init(_ frame: borrowing FrameView, _ content: Content, packed: Span<UInt8> = Span()) {
+  init(
+    _ bytes: [UInt8], _ pixels: PixelFormat, _ format: FrameFormat, _ record: FrameRecord
+  ) {
+    (self.bytes, self.pixels, self.format, self.record) = (bytes, pixels, format, record)
+    (width, height, color, sensorMap) = (format.width, format.height, format.color, SensorMap())
+  }
+
+  /// `packed` is the picture as red, green and blue, or in the other order, for `.rgb` and `.bgra`.
+  init(_ frame: borrowing FrameView, _ content: Content, packed: Span<UInt8>) {
     record = frame.record
     format = frame.format
     sensorMap = frame.sensorMap
     var bytes: [UInt8] = []
     switch content {
+    case .image: pixels = frame.image.format
+    case .luma: pixels = .grey
+    case .encoded: pixels = format.pixelFormat
+    case .nv12: pixels = .nv12
+    case .bgra: pixels = .bgr32
+    case .rgb: pixels = .rgb24
+    }
+    var size = (width: format.width, height: format.height)
+    if case .luma(let scale) = content { size = format.lumaSize(scale) }
+    (width, height) = size
+    color = content.color(of: format)
+    bytes.reserveCapacity(
+      content == .encoded ? record.byteCount : pixels.byteCount(width: width, height: height))
+    switch content {
     case .image:
-      pixels = frame.image.format
-      (width, height) = (format.width, format.height)
-      bytes.reserveCapacity(pixels.byteCount(width: width, height: height))
       for plane in 0..<pixels.planeCount { bytes.append(frame.image[plane: plane]) }
-    case .luma(let scale):
-      pixels = .grey
-      (width, height) = format.lumaSize(scale)
-      bytes.reserveCapacity(width * height)
-      bytes.append(frame.luma(scale))
+    case .luma(let scale): bytes.append(frame.luma(scale))
     case .encoded:
-      pixels = format.pixelFormat
-      (width, height) = (format.width, format.height)
-      bytes.reserveCapacity(record.byteCount)
       for plane in 0..<pixels.planeCount { bytes.append(frame.sourcePlane(plane)) }
-    case .nv12:
-      pixels = .nv12
-      (width, height) = (format.width, format.height)
-      bytes.reserveCapacity(pixels.byteCount(width: width, height: height))
-      bytes.appendNV12(frame.image, format)
-    case .bgra:
-      pixels = .bgr32
-      (width, height) = (format.width, format.height)
-      bytes.reserveCapacity(pixels.byteCount(width: width, height: height))
-      bytes.appendBGRA(packed)
+    case .nv12: bytes.appendNV12(frame.image, format)
+    case .bgra: bytes.appendBGRA(packed)
+    case .rgb: unsafe packed.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }
     self.bytes = bytes
+  }
+
+  /// A copy of a frame that a `FrameCopier` has had packed.
+  package init(_ frame: borrowing PackedFrame, _ content: Content) {
+    self.init(frame.view, content, packed: content.packing == nil ? Span() : frame.packed)
   }
 
   /// Where the point (`x`, `y`) of the frame in the run lies in the sensor's picture. In pixels; whole
   /// numbers are the middles of pixels.
   public func sensorPoint(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
     sensorMap.sensorPoint(x, y, through: format.lens)
+  }
+}
+
+extension FrameCopy.Content {
+  fileprivate func color(of format: FrameFormat) -> Color {
+    var color = format.color
+    switch self {
+    case .image, .encoded: break
+    case .nv12:
+      // The mean of two columns lies between them.
+      let chroma = format.image?.subsampling
+      if chroma == .yuv444 || chroma == .yuv440 { color.chromaSite = .center }
+    case .luma, .bgra, .rgb:
+      // What YUV is made of, once more.
+      (color.range, color.matrix, color.codes.matrix) = (.full, .bt601, 2)
+      color.chromaSite = .center
+    }
+    return color
   }
 }
 

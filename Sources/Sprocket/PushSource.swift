@@ -88,6 +88,25 @@ public final class PushSource: Source, Sendable {
     return push(captured: captured, waiting: limit) { copy(bytes, into: $0) }
   }
 
+  /// Hands over a copy, at the time of its capture, or at `captured`. `FrameCopy.pictureFormat` is the
+  /// format of a source for copies like it. Throws where the copy has other pixels, or another size,
+  /// than the source.
+  public func push(
+    _ frame: FrameCopy, captured: Int64? = nil, waiting limit: Duration? = nil
+  ) throws(RunError) -> Pushed {
+    guard frame.pixels == format.pixelFormat, frame.width == format.width,
+      frame.height == format.height
+    else {
+      throw RunError(
+        .usage,
+        "the source takes \(format.pixelFormat.fourcc) \(format.width)x\(format.height), not "
+          + "\(frame.pixels.fourcc) \(frame.width)x\(frame.height); make it for that format, or convert "
+          + "the copy")
+    }
+    return push(
+      frame.bytes.span, captured: captured ?? frame.record.captured.nanoseconds, waiting: limit)
+  }
+
   /// Has `fill` write a frame where it will be taken from: one copy less. `fill` is called once, if there is
   /// room; no other call of this source returns meanwhile. Parameters are those of `push(_:)`.
   public func push(

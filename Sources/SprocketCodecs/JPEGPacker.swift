@@ -78,13 +78,20 @@ public final class JPEGPacker: Packer {
     return count
   }
 
-  /// Encodes 8-bit planes that are stored one after the other without padding.
+  /// Encodes planes of the format's image that are stored one after the other without padding; of grey of
+  /// more than 8 bits, its luma of 8.
   package func pack(planes: Span<UInt8>, into bytes: inout MutableSpan<UInt8>) -> Int? {
+    let count = encode(planes: planes, into: &bytes)
+    if let count { format.presentation.pixelAspect.mark(&bytes, count: count) }
+    return count
+  }
+
+  private func encode(planes: Span<UInt8>, into bytes: inout MutableSpan<UInt8>) -> Int? {
     unsafe planes.withUnsafeBufferPointer { memory in
       var start = 0
       func next(_ index: Int) -> PlaneBytes? {
         guard index < subsampling.planeCount else { return nil }
-        let image = PixelFormat(subsampling)
+        let image = isLuma ? .grey : format.image ?? PixelFormat(subsampling)
         let size = image.planeSize(index, width: format.width, height: format.height)
         let rows = unsafe UnsafeBufferPointer(rebasing: memory[start...])
         start += size.bytesPerRow * size.rows

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import tempfile
 
+import cv2
+import numpy
 import pytest
 
 from program import (LIMIT, SPROCKET, frame_count, one_sentence, read_summary, running, sprocket,
@@ -279,3 +281,50 @@ def test_the_total_is_kept_while_the_run_goes_on(tmp_path):
         assert program.wait(LIMIT) == 0
     assert max(seen) < 512_000 and total(tmp_path) < 512_000
     assert not (tmp_path / "ride-1.mov").exists()
+
+
+def luma(movie, width, height):
+    """The luma of each picture, as ffmpeg decodes it."""
+    found = subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-fps_mode", "passthrough", "-pix_fmt",
+                            "gray", "-f", "rawvideo", "-"], capture_output=True, check=True, timeout=LIMIT)
+    return numpy.frombuffer(found.stdout, numpy.uint8).reshape(-1, height, width)
+
+
+# Each with its size, and the columns and rows of 320x240 that it shows.
+@pytest.mark.parametrize("shape,size,columns,rows", [
+    ("crop=0.25/0.125/0.5/0.5", (160, 120), (80, 240), (30, 150)),
+    ("crop=0.25/0.125/0.5/0.5,size=80x60", (80, 60), (80, 240), (30, 150)),
+    ("size=160x", (160, 120), (0, 320), (0, 240)),
+    ("size=120x120,fit=fill", (120, 120), (40, 280), (0, 240)),
+    ("size=200x240,fit=stretch", (200, 240), (0, 320), (0, 240))])
+@pytest.mark.parametrize("kind,codec,most", [
+    ("mkv", "codec=ffv1", 1), ("mp4", "codec=h264,crf=8,preset=ultrafast", 24), ("mov", "quality=98", 16)])
+def test_a_movies_part_and_size_are_opencvs(kind, codec, most, shape, size, columns, rows, tmp_path):
+    """All else keeps the whole picture: a movie beside it."""
+    whole, part = tmp_path / "whole.mkv", tmp_path / f"part.{kind}"
+    said = sprocket(*SCENE, "--frames", 20, "--sink", f"movie:{whole},codec=ffv1", "--sink",
+                    f"movie:{part},{shape},{codec}").errors
+    assert ("encoded anew" in said) == (kind == "mov"), said
+    shown, seen = luma(whole, 320, 240), luma(part, *size)
+    assert len(shown) == len(seen) == 20
+    # Limited range on either side would be another picture.
+    for old, new in zip(shown, seen):
+        exact = old[slice(*rows), slice(*columns)]
+        if exact.shape != new.shape:
+            exact = cv2.resize(exact.astype(numpy.float32), size, interpolation=cv2.INTER_AREA)
+        assert abs(exact.astype(float) - new).max() <= most
+    if kind == "mkv" and "size" not in shape:
+        assert (shown[:, slice(*rows), slice(*columns)] == seen).all()
+
+
+def test_a_shape_of_a_movie_is_a_setting_like_all_others(tmp_path):
+    refused = sprocket(*SCENE, "--frames", 2, "--sink", f"movie:{tmp_path}/a.mov,crop=0.5/0/0.6/1",
+                       check=False)
+    assert refused.returncode == 2 and "crop" in one_sentence(refused.errors)
+    movie = tmp_path / "b.mp4"
+    (tmp_path / "run.yaml").write_text(
+        f"source: scene\nframes: 3\noutputs:\n  movie: {{path: {movie}, codec: h264, crop: 0/0/0.5/0.5, "
+        "size: 64x64, fit: letterbox}\n")
+    sprocket("run", "--pipeline", tmp_path / "run.yaml", "--quiet")
+    stream = ffprobe(movie, "-show_streams")["streams"][0]
+    assert (stream["width"], stream["height"]) == (64, 64)

@@ -49,11 +49,31 @@ import Testing
     }
     let session = "v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=video 5004 RTP/AVP 96\n"
     try expectRefusal(try clips.write("session.sdp", Array(session.utf8)), "kind sdp")
-    // A pattern of names is the name of one file, which is not there.
-    _ = try clips.make("picture%03d.png", frames: 2, ["-f", "image2"])
-    try expectRefusal(clips.path("picture%03d.png"), "no file")
     try expectRefusal("http://localhost:1/movie.mp4", "network")
     try expectRefusal("rtsp://localhost:1/stream", "network")
+  }
+
+  /// As `--source file:` has them.
+  @Test func picturesOfAFolderOrAPatternAreFilms() throws {
+    let clips = try Scratch()
+    _ = try clips.make("picture%03d.png", frames: 3, ["-f", "image2"])
+    _ = try clips.write("notes.txt", [1])
+    for path in [clips.url.path, clips.path("picture%03d.png"), clips.path("picture*.png")] {
+      let played = try Played(path)
+      expectEqual(played.frames.map(\.announced.captured.nanoseconds), [0, 40_000_000, 80_000_000])
+      expectEqual(played.frames.map(\.announced.sequence), [0, 1, 2])
+      expectEqual(played.description.frameCount, 3)
+    }
+    let source = FileSource(path: clips.url.path)
+    _ = try source.open()
+    source.interrupt()
+    guard case .end = try source.next(timeout: 0) else {
+      Issue.record("it is not interrupted")
+      return
+    }
+    source.close()
+    expectEqual(source.notes.count, 1)
+    expectTrue(source.notes[0].contains("1 file"))
   }
 
   /// A movie whose track lies in another file, as QuickTime has it: an alias with an absolute path.

@@ -44,7 +44,7 @@ extension Rules {
         "ImageView+Planes",
         "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
         "Still/ASCIIText", "Still/PNGPacker", "Still/StillThumbnail",
-        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
+        "LoneFrame", "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
         "Tensor/PictureRows", "Tensor/PictureShortcut", "Tensor/SourceRows",
         "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),

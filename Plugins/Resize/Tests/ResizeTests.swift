@@ -194,6 +194,58 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
     try expectEqual(resized(frame, narrower).format.presentation.fieldOrder, .topFirst)
   }
 
+  /// Of each filter and mode, against sums over all samples, from one frame to the next.
+  @Test(arguments: ResamplingFilter.allCases, [PixelFormat.i420, .yuv422p10])
+  func anotherRegionZoomsAndKeepsTheSize(
+    _ filter: ResamplingFilter, _ pixels: PixelFormat
+  ) throws {
+    let frame = TestFrame(pixels, width: 40, height: 24, .random)
+    let stage = resize { ($0.size, $0.filter) = (TargetSize(width: 30, height: 18), filter) }
+    var tested = try StageUnderTest(stage, for: frame)
+    let whole = try #require(tested.process(frame).picture)
+    for region in [
+      Region(x: 0.25, y: 0.5, width: 0.5, height: 0.5),
+      Region(x: 0.31, y: 0.07, width: 0.23, height: 0.23), .whole,
+    ] {
+      expectEqual(tested.change { $0.region = region }, 0)
+      let shown = tested.process(frame)
+      let picture = try #require(shown.picture)
+      expectEqual(shown.allocations, 0)
+      expectEqual([picture.format.width, picture.format.height], [30, 18])
+      let (across, down) = (40 * region.width / 30, 24 * region.height / 18)
+      let exact = SlowResize.planes(
+        frame, width: 30, height: 18, filter,
+        across: { ($0 + 0.5) * across - 0.5 + 40 * region.x },
+        down: { ($0 + 0.5) * down - 0.5 + 24 * region.y })
+      expectAtMost(picture.distance(from: exact).most, 0.51)
+      let point = picture.sensorMap.sensorPoint(0, 0, through: nil)
+      expectLess(abs(point.x - (0.5 * across - 0.5 + 40 * region.x)), 1e-9)
+      if region == .whole { expectEqual(picture.planes, whole.planes) }
+    }
+    // As configured, it is the same.
+    var fixed = stage
+    fixed.settings.region = Region(x: 0.25, y: 0.5, width: 0.5, height: 0.5)
+    _ = tested.change { $0.region = fixed.settings.region }
+    try expectEqual(
+      resized(frame, fixed).planes, tested.process(frame).picture?.planes)
+  }
+
+  @Test func aRegionOfAnotherAspectGetsBarsAndNoSizeIsThePicturesOwn() throws {
+    let frame = TestFrame(.i420, width: 40, height: 24, .random)
+    let half = Region(x: 0, y: 0, width: 0.5, height: 1)
+    let barred = try resized(frame, resize { ($0.region, $0.pad) = (half, 7) })
+    expectEqual([barred.format.width, barred.format.height], [40, 24])
+    expectEqual(barred.planes[0][0], 7)
+    expectEqual(barred.planes[0][20], frame.planes[0][10])
+    let filled = try resized(frame, resize { ($0.region, $0.mode) = (half, .fill) })
+    expectUnequal(filled.planes[0][0], 7)
+    // Pictures that stay as they are, because nothing was asked for, say that a region is not shown.
+    var kept = try StageUnderTest(resize { $0.hold = true }, for: frame)
+    _ = kept.change { $0.region = half }
+    expectEqual(kept.process(frame).picture?.planes ?? frame.planes, frame.planes)
+    expectEqual(kept.stage.notes.count, 1)
+  }
+
   @Test func needsASize() {
     #expect {
       try resized(TestFrame(.grey, width: 8, height: 8, .ramp), Resize())

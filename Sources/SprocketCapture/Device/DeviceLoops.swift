@@ -183,6 +183,9 @@ extension SessionRun.State {
 }
 
 extension SessionShape {
+  /// Names of the stages of the camera's loops.
+  static let loopStages: Set<String> = ["meter", "autoexposure", "focus", "autofocus"]
+
   /// The stages, with the saved settings of the camera's loops.
   var liveStages: [StageChoice] {
     guard let loops = camera?.state.withLock(\.loops), !loops.isEmpty else { return stages }

@@ -27,6 +27,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   public let core = OutputCore("movie")
   let takes: Set<CaptureDevice.MediaType> = [.video, .audio]
   private let codec: MovieCodec
+  private let shape: MovieShape
   private let quality: Int
   private let limits: RecordingLimits
   private let preRoll: PreRoll?
@@ -36,18 +37,20 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
 
   /// - Parameters:
   ///   - codec: by default Motion-JPEG: the camera's own pictures, where it gives these.
+  ///   - shape: the part of the pictures that the movie shows, and its size. Only the movie has it: previews,
+  ///     photographs and data outputs keep the whole picture. A camera's own pictures are then encoded anew.
   ///   - quality: 1 to 100, of JPEGs that are encoded.
   ///   - limits: `duration`, `bytes` and `freeBytes` end a recording, with an error that says that the file
   ///     can be used. Files that follow each other without a gap count together.
   ///   - preRoll: a recording begins that much before it was asked for.
   ///   - sound: how the session's microphone is recorded.
   public init(
-    codec: MovieCodec = MovieCodec(), quality: Int = 90,
+    codec: MovieCodec = MovieCodec(), shape: MovieShape = MovieShape(), quality: Int = 90,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: RecordedSound = RecordedSound()
   ) {
     self.sound = sound
-    self.codec = codec
+    (self.codec, self.shape) = (codec, shape)
     self.quality = quality
     var limits = limits
     limits.endsAtDiscontinuity = true
@@ -81,7 +84,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     [
       MovieSink(
         core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
-        codec: codec, isOnDemand: true, limits: limits, preRoll: preRoll,
+        codec: codec, shape: shape, isOnDemand: true, limits: limits, preRoll: preRoll,
         sound: try setup.taps(for: core), soundSettings: sound)
     ]
   }
@@ -89,6 +92,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   var part: Part {
     var settings = MovieSettings()
     (settings.codec, settings.quality, settings.isOnDemand) = (codec, quality, true)
+    settings.shape = shape
     settings.longest =
       limits.duration.map { .time($0) } ?? limits.bytes.map { .bytes(ByteCount(Int(clamping: $0))) }
     settings.keepFree = limits.freeBytes.map { ByteCount(Int(clamping: $0)) }

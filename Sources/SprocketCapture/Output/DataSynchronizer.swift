@@ -37,8 +37,8 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   private let limit: Duration
   private let onDrop: VideoDataOutput.DropHandler?
   private let onData: @Sendable (borrowing PackedFrame, Data) -> Void
-  /// What is copied; `nil` for a callback that reads by itself.
-  private let content: FrameCopy.Content?
+  /// Where pairs wait; `nil` for a callback that reads by itself.
+  private let room: (any CopyRoom)?
   private let queue = SoundQueue()
 
   /// - Parameters:
@@ -54,44 +54,36 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     onData: @escaping Handler
   ) {
     (self.parts, self.types, self.limit) = (parts, types, limit)
-    (self.onDrop, content) = (onDrop, nil)
+    (self.onDrop, room) = (onDrop, nil)
     self.onData = { frame, data in onData(frame.view, data) }
   }
 
-  /// Makes an output and a sequence of its pairs, to be read by `for await` in any task. A pair has copies of
-  /// the picture and of its sound. If the reader is slow, one pair waits; pictures that come meanwhile are
-  /// dropped as `late`, and the next pair has their sound. The sequence ends when the output is removed from
-  /// its session. Costs an allocation and a copy for each picture and each block of sound.
+  /// Makes an output and a sequence of its pairs, to be read by `for await` in any task. A pair has copies
+  /// of the picture and of its sound. The sequence ends when the output is removed from its session. Costs an
+  /// allocation and a copy for each picture and each block of sound.
   ///
   ///     let (output, pairs) = DataSynchronizer.copies(of: .nv12)
+  ///
+  /// `keeping` says what waits for a reader that is slow: the newest pair, with the sound of those that it
+  /// replaces, or every one up to a number, as in ``VideoDataOutput/copies(of:keeping:onDrop:)``. The sound
+  /// of a picture that is dropped comes with the next pair.
   public static func copies(
     of content: FrameCopy.Content = .image, types: Set<String>? = nil,
-    waiting limit: Duration = .milliseconds(200), onDrop: VideoDataOutput.DropHandler? = nil
+    waiting limit: Duration = .milliseconds(200), keeping: FrameCopies.Keeping = .newest,
+    onDrop: VideoDataOutput.DropHandler? = nil
   ) -> (output: DataSynchronizer, pairs: AsyncStream<Pair>) {
-    let (stream, reader) = AsyncStream.makeStream(
-      of: Pair.self, bufferingPolicy: .bufferingOldest(1))
-    return (DataSynchronizer(content, types, limit, reader, onDrop), stream)
+    let copies = CopiedFrames<Pair>(content, keeping, onDrop)
+    return (DataSynchronizer(copies, types, limit), copies.stream)
   }
 
-  private init(
-    _ content: FrameCopy.Content, _ types: Set<String>?, _ limit: Duration,
-    _ reader: AsyncStream<Pair>.Continuation, _ onDrop: VideoDataOutput.DropHandler?
-  ) {
-    (parts, self.types, self.limit) = (content.parts, types, limit)
-    (self.onDrop, self.content) = (onDrop, content)
-    // The sound of dropped pictures, for the next pair.
-    let kept = Locked<[SoundCopy]>([])
+  private init(_ copies: CopiedFrames<Pair>, _ types: Set<String>?, _ limit: Duration) {
+    (parts, room, onDrop) = ([], copies, copies.onDrop)
+    (self.types, self.limit) = (types, limit)
     onData = { frame, data in
-      let sound = kept.withLock { $0 + data.sound }.suffix(SoundQueue.most)
-      let pair = Pair(
-        frame: FrameCopy(frame, content),
-        data: Data(
-          sound: Array(sound), isSoundComplete: data.isSoundComplete, objects: data.objects))
-      guard case .dropped = reader.yield(pair) else { return kept.withLock { $0 = [] } }
-      kept.withLock { $0 = Array(sound) }
-      onDrop?(DroppedFrame(number: frame.record.number, reason: .late))
+      let pair = Pair(frame: FrameCopy(frame, copies.content), data: data)
+      copies.add(pair) { old, new in new.adding(soundOf: old) }
     }
-    core.state.withLock { $0.onRemove = { reader.finish() } }
+    core.state.withLock { $0.onRemove = { copies.end() } }
   }
 
   func check(stages: Set<String>) throws(CaptureError) { try ReportReader.check(types, stages) }
@@ -99,7 +91,8 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     try check(stages: setup.stages)
     queue.begin(hasSound: setup.audio != nil)
-    let sink = VideoDataSink(core, parts, content, takesLatest: true, types: types)
+    let takesLatest = room.map { $0.keeping == .newest } ?? true
+    let sink = VideoDataSink(core, parts, room, takesLatest: takesLatest, types: types)
     sink.onDrop = onDrop
     sink.onFrame = { [queue, limit, onData] frame, objects in
       let (sound, isComplete) = queue.take(until: frame.record.captured, waiting: limit)
@@ -113,6 +106,19 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   }
 
   func didLeave() { queue.begin(hasSound: false) }
+}
+
+extension DataSynchronizer.Pair: NumberedCopy {
+  var number: UInt64 { frame.record.number }
+
+  /// The pair with the sound of one before it, which nobody read.
+  fileprivate func adding(soundOf old: Self) -> Self {
+    let sound = (old.data.sound + data.sound).suffix(SoundQueue.most)
+    return Self(
+      frame: frame,
+      data: DataSynchronizer.Data(
+        sound: Array(sound), isSoundComplete: data.isSoundComplete, objects: data.objects))
+  }
 }
 
 /// Blocks of sound that wait for their picture.

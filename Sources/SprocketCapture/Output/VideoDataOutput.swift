@@ -1,4 +1,5 @@
 public import Sprocket
+internal import Synchronization
 
 /// Gives a program each frame, on a thread of its own.
 ///
@@ -18,8 +19,8 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
   public let core = OutputCore("video-data")
   let takes: Set<CaptureDevice.MediaType> = [.video]
   private let parts: FrameParts
-  /// What is copied; `nil` for a callback that reads by itself.
-  private let content: FrameCopy.Content?
+  /// Where copies wait; `nil` for a callback that reads by itself.
+  private let room: (any CopyRoom)?
   private let discardsLateFrames: Bool
   private let onDrop: DropHandler?
   private let onFrame: VideoDataSink.Handler
@@ -34,84 +35,85 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
     onDrop: DropHandler? = nil, onFrame: @escaping FrameHandler
   ) {
     self.parts = parts
-    content = nil
+    room = nil
     self.discardsLateFrames = discardsLateFrames
     self.onDrop = onDrop
     self.onFrame = { frame, _ in onFrame(frame.view) }
   }
 
-  /// An output whose frames are read as copies by `for await`, in any task. The newest is kept for a reader
-  /// that has not asked yet; one that is replaced before it was read is told of as `late`. The sequence ends
-  /// when the output is removed from its session. Costs an allocation and a copy for each frame.
+  /// An output whose frames are read as copies by `for await`, in any task. The sequence ends when the output
+  /// is removed from its session. Costs an allocation and a copy for each frame.
   ///
-  ///     let (output, frames) = VideoDataOutput.copies(of: .nv12)
+  ///     let (output, frames) = VideoDataOutput.copies(of: .nv12, keeping: .every(30))
+  ///
+  /// - Parameters:
+  ///   - content: what is copied of each frame.
+  ///   - keeping: what waits for a reader that has not asked yet. `.newest`: the newest frame; one that is
+  ///     replaced before it was read is told of as `late`. `.every(n)`: as many as `n`, and then some in the
+  ///     engine; a reader that is slower for longer loses the oldest of these, as `outOfBuffers`, told when
+  ///     it takes its next. A file waits for its reader.
+  ///   - onDrop: called on the output's thread, once for each frame that no reader gets.
   public static func copies(
-    of content: FrameCopy.Content = .image, onDrop: DropHandler? = nil
+    of content: FrameCopy.Content = .image, keeping: FrameCopies.Keeping = .newest,
+    onDrop: DropHandler? = nil
   ) -> (output: VideoDataOutput, frames: AsyncStream<FrameCopy>) {
-    let (stream, reader) = AsyncStream.makeStream(
-      of: FrameCopy.self, bufferingPolicy: .bufferingNewest(1))
-    return (VideoDataOutput(content, reader, onDrop), stream)
+    let copies = CopiedFrames<FrameCopy>(content, keeping, onDrop)
+    return (VideoDataOutput(copies), copies.stream)
   }
 
-  private init(
-    _ content: FrameCopy.Content, _ reader: AsyncStream<FrameCopy>.Continuation,
-    _ onDrop: DropHandler?
-  ) {
-    parts = content.parts
-    self.content = content
-    discardsLateFrames = true
-    self.onDrop = onDrop
-    onFrame = { frame, _ in
-      let copy = FrameCopy(frame, content)
-      if case .dropped(let old) = reader.yield(copy) {
-        onDrop?(DroppedFrame(number: old.record.number, reason: .late))
-      }
-    }
-    core.state.withLock { $0.onRemove = { reader.finish() } }
+  private init(_ copies: CopiedFrames<FrameCopy>) {
+    (parts, room, onDrop) = ([], copies, copies.onDrop)
+    discardsLateFrames = copies.keeping == .newest
+    onFrame = { frame, _ in copies.add(FrameCopy(frame, copies.content)) }
+    core.state.withLock { $0.onRemove = { copies.end() } }
   }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    let sink = VideoDataSink(core, parts, content, takesLatest: discardsLateFrames)
+    let sink = VideoDataSink(core, parts, room, takesLatest: discardsLateFrames)
     sink.onDrop = onDrop
     sink.onFrame = onFrame
     return [sink]
   }
 }
 
-/// Calls back with each frame while the link is enabled.
+/// Calls back with each frame while the link is enabled. With a `room` it has copies packed, and waits until
+/// one more can be kept.
 final class VideoDataSink: Sink {
   let name: String
   private let core: OutputCore
   private let parts: FrameParts
-  private let content: FrameCopy.Content?
+  private let room: (any CopyRoom)?
+  private var copier: FrameCopier?
   private let takesLatest: Bool
-  private var plan: TensorPlan?
   private var reader: ReportReader
+  private let isInterrupted = Atomic<Bool>(false)
   var onDrop: VideoDataOutput.DropHandler?
   /// With the reports of the types that were asked for.
   typealias Handler = @Sendable (borrowing PackedFrame, [MetadataObject]) -> Void
   var onFrame: Handler?
 
   init(
-    _ core: OutputCore, _ parts: FrameParts, _ content: FrameCopy.Content?, takesLatest: Bool,
+    _ core: OutputCore, _ parts: FrameParts, _ room: (any CopyRoom)?, takesLatest: Bool,
     types: Set<String>? = []
   ) {
     name = core.name
     reader = ReportReader(types: types)
-    (self.core, self.parts, self.content, self.takesLatest) = (core, parts, content, takesLatest)
+    copier = room.map { FrameCopier($0.content) }
+    (self.core, self.parts, self.room, self.takesLatest) = (core, parts, room, takesLatest)
   }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(parts)
     setup.takesLatest = takesLatest
     reader.configure(setup)
-    plan = try content?.plan(&setup)
+    try copier?.configure(&setup)
   }
 
-  func makePacker() throws(RunError) -> (any Packer)? { plan.map { TensorPacker($0) } }
+  func makePacker() throws(RunError) -> (any Packer)? { copier?.makePacker() }
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     guard core.link.isEnabled else { return }
+    room?.waitForRoom { isInterrupted.load(ordering: .acquiring) }
     onFrame?(frame, reader.objects(of: frame))
   }
 
@@ -119,10 +121,9 @@ final class VideoDataSink: Sink {
     guard let onDrop, core.link.isEnabled, let dropped = DroppedFrame(lost) else { return }
     onDrop(dropped)
   }
-}
 
-extension FrameCopy {
-  init(_ frame: borrowing PackedFrame, _ content: Content) {
-    self.init(frame.view, content, packed: content == .bgra ? frame.packed : Span())
+  func interrupt() {
+    isInterrupted.store(true, ordering: .releasing)
+    room?.wake()
   }
 }

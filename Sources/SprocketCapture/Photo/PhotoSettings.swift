@@ -110,6 +110,31 @@ public struct CapturedPhoto: Sendable {
     format == .jpeg ? CameraStill.thumbnail(in: fileData) : nil
   }
 
+  /// The photograph's pixels, decoded from its JPEG: as they lie in the file, which the file's EXIF says how
+  /// to turn.
+  ///
+  /// Throws if there is no photograph, and for one of another format: ask for a JPEG beside it. Costs
+  /// what decoding costs.
+  public func pixels(
+    _ content: FrameCopy.Content = .bgra
+  ) throws(CaptureError) -> FrameCopy {
+    if let error { throw error }
+    guard format == .jpeg, let record, let header = EncodedFrame(checking: fileData.span) else {
+      throw CaptureError(
+        .settingsRefused,
+        "the pixels of a \(format.rawValue) photograph are not decoded here; ask for a JPEG beside it"
+      )
+    }
+    do throws(RunError) {
+      var copy = try FrameCopy(
+        fileData, pixels: .mjpeg, width: header.width, height: header.height, at: record.captured)
+      copy.setRecord(record)
+      return try copy.converted(to: content)
+    } catch {
+      throw CaptureError(error)
+    }
+  }
+
   /// Writes the file, under its name when it is complete. Throws if there is no photograph, if the file
   /// exists and `overwrite` is false, and if the disk fails.
   public func write(to path: String, overwrite: Bool = false) throws(CaptureError) {

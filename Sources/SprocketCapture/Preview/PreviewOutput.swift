@@ -94,19 +94,43 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
 
   public let core = OutputCore("preview")
   let takes: Set<CaptureDevice.MediaType> = [.video]
-  private let content: FrameCopy.Content
+  /// Where copies wait for a reader of every frame.
+  private let copies: CopiedFrames<FrameCopy>
+  private let hasReader: Bool
   private let state: Locked<State>
 
   /// `content` is what the view draws; it is copied for each frame.
-  public init(
+  public convenience init(
     _ content: FrameCopy.Content = .nv12, view: (width: Double, height: Double) = (0, 0),
     gravity: VideoGravity = .aspectFit
   ) {
-    self.content = content
+    self.init(CopiedFrames(content, .newest, nil), hasReader: false, view, gravity)
+  }
+
+  /// A preview whose frames are also read by `for await`, such as by an encoder beside the view: see
+  /// ``VideoDataOutput/copies(of:keeping:onDrop:)`` for what waits, and what is told. With `.every(n)`
+  /// `newestFrame` waits for the reader, too.
+  public static func copies(
+    of content: FrameCopy.Content = .nv12, view: (width: Double, height: Double) = (0, 0),
+    gravity: VideoGravity = .aspectFit, keeping: FrameCopies.Keeping = .newest,
+    onDrop: VideoDataOutput.DropHandler? = nil
+  ) -> (output: PreviewOutput, frames: AsyncStream<FrameCopy>) {
+    let copies = CopiedFrames<FrameCopy>(content, keeping, onDrop)
+    return (PreviewOutput(copies, hasReader: true, view, gravity), copies.stream)
+  }
+
+  private init(
+    _ copies: CopiedFrames<FrameCopy>, hasReader: Bool, _ view: (width: Double, height: Double),
+    _ gravity: VideoGravity
+  ) {
+    (self.copies, self.hasReader) = (copies, hasReader)
     state = Locked(
       State(geometry: PreviewGeometry(view: view, picture: (0, 0), gravity: gravity)))
-    // Points are converted by the link's orientation.
-    core.state.withLock { $0.turn = OrientationSetting() }
+    core.state.withLock { state in
+      // Points are converted by the link's orientation.
+      state.turn = OrientationSetting()
+      state.onRemove = { copies.end() }
+    }
   }
 
   /// The newest frame; `nil` before the first.
@@ -137,19 +161,20 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
   }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    let sink = VideoDataSink(core, content.parts, content, takesLatest: true)
+    let sink = VideoDataSink(core, [], copies, takesLatest: copies.keeping == .newest)
+    sink.onDrop = copies.onDrop
     sink.onFrame = { [weak self] frame, _ in self?.show(frame) }
     return [sink]
   }
 
   private func show(_ frame: borrowing PackedFrame) {
-    let copy = FrameCopy(
-      frame.view, content, packed: content == .bgra ? frame.packed : Span())
+    let copy = FrameCopy(frame, copies.content)
     state.withLock { state in
       state.newest = copy
       state.geometry.pictureWidth = Double(copy.format.width)
       state.geometry.pictureHeight = Double(copy.format.height)
     }
+    if hasReader { copies.add(copy) }
   }
 
   func didLeave() { state.withLock { $0.newest = nil } }

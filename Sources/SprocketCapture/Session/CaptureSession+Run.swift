@@ -120,14 +120,16 @@ extension CaptureSession {
     var attached: [(any SessionOutput, [any Sink])] = []
     let detached: [any SessionOutput]
     let isSameStages: Bool
+    let retuned: SettingsChange?
     let isSameSource: Bool
     let stages = new.liveStages
     do throws(RunError) {
       let difference = try PipelineChange(from: before, to: after)
       detached = shape.workers.filter { difference.detached.contains($0.core.name) }
       change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
-      // What is configured begins anew; settings that change live are the camera's loops.
-      isSameStages = difference.stages == nil && difference.settings.isEmpty
+      // A loop of the camera's begins anew where it is configured.
+      retuned = difference.settings.first { !SessionShape.loopStages.contains($0.stage) }
+      isSameStages = difference.stages == nil && (difference.settings.isEmpty || retuned != nil)
       if !isSameStages { change.stages = stages }
       isSameSource = difference.source == nil && camera === run.device && choice == run.choice
       if !isSameSource { change.source = try camera.makeSource(choice) }
@@ -142,10 +144,11 @@ extension CaptureSession {
       attached.append((output, sinks))
       change.attached += sinks
     }
-    guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
-      return
-    }
     do throws(RunError) {
+      if let retuned { try engine.set(retuned) }
+      guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
+        return
+      }
       run.beginChange()
       defer { run.endChange() }
       try engine.reconfigure(change)

@@ -32,6 +32,14 @@ public struct TensorPlan: Sendable {
   public init(
     _ settings: TensorSettings, for format: FrameFormat, untouched source: FrameFormat? = nil
   ) throws(RunError) {
+    try self.init(settings, for: format, untouched: source, limit: Self.mostBytes)
+  }
+
+  /// `limit`: most bytes of a frame's tensor.
+  package init(
+    _ settings: TensorSettings, for format: FrameFormat, untouched source: FrameFormat? = nil,
+    limit: Int
+  ) throws(RunError) {
     let image = try format.picture()
     let deviations = settings.deviation.values
     let isUsable = { (value: Double) in (1e-6...1e6).contains(abs(value)) }
@@ -68,7 +76,7 @@ public struct TensorPlan: Sendable {
     let channels = settings.usedChannels.count
     let (count, isTooLarge) = (size.width * size.height).multipliedReportingOverflow(
       by: channels * settings.usedElement.bytes * regions.count)
-    guard !isTooLarge, count <= Self.mostBytes else {
+    guard !isTooLarge, count <= limit else {
       throw RunError(
         .usage,
         "a tensor of \(regions.count)x\(channels)x\(size.height)x\(size.width) takes more than "

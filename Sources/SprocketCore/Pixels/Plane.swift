@@ -127,6 +127,31 @@ public struct ImageEditor: ~Copyable, ~Escapable {
     self.format = format
   }
 
+  /// A picture of `new` that lies in `bytes`, its planes one behind the other without padding, to be made of
+  /// `image`.
+  @_lifetime(&bytes)
+  package init(
+    of image: borrowing ImageView, into bytes: inout MutableSpan<UInt8>, _ new: FrameFormat
+  ) {
+    let format = new.image ?? image.format
+    let count = format.byteCount(width: new.width, height: new.height)
+    precondition(bytes.count >= count, "a picture of \(count) bytes in \(bytes.count)")
+    var target = unsafe ImageStorage()
+    unsafe bytes.withUnsafeMutableBufferPointer { memory in
+      var place = 0
+      for plane in 0..<format.planeCount {
+        let size = format.planeSize(plane, width: new.width, height: new.height)
+        unsafe target.planes[plane] = unsafe PlaneStorage(
+          base: memory.baseAddress.unsafelyUnwrapped + place, stride: size.bytesPerRow,
+          bytesPerRow: size.bytesPerRow, rows: size.rows)
+        place += size.bytesPerRow * size.rows
+      }
+    }
+    unsafe self.init(
+      target: target, format: format, from: image.storage, fromFormat: image.format,
+      mutating: &bytes)
+  }
+
   /// 1 to 3: luma, then chroma.
   public var planeCount: Int { format.planeCount }
 

@@ -7,8 +7,8 @@
 /// with two taps.
 @safe
 public struct PlaneResampler {
-  public let columns: ResamplingTable
-  public let rows: ResamplingTable
+  public private(set) var columns: ResamplingTable
+  public private(set) var rows: ResamplingTable
   /// The sum of rows, by column from `columns.span` on.
   private var line: [Float]
 
@@ -17,6 +17,15 @@ public struct PlaneResampler {
     self.columns = columns
     self.rows = rows
     line = Array(repeating: 0, count: columns.span.count)
+  }
+
+  /// Changes its tables by `body`. Allocates nothing where that does not, and no more columns are read.
+  package mutating func change(
+    _ body: (_ columns: inout ResamplingTable, _ rows: inout ResamplingTable) -> Void
+  ) {
+    body(&columns, &rows)
+    line.removeAll(keepingCapacity: true)
+    for _ in columns.span { line.append(0) }
   }
 
   /// Makes row `y` from a plane of samples of 8 bits, or of 16 bits where `isDeep`. `target` has

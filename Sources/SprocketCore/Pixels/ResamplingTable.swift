@@ -16,19 +16,19 @@ public enum ResamplingFilter: String, SettingValue, CaseIterable, BitwiseCopyabl
 /// samples. The weights add up to 1. Positions beyond the source's ends take its first or last sample.
 public struct ResamplingTable: Sendable {
   /// Weights of each sample.
-  public let taps: Int
+  public private(set) var taps = 0
   /// Samples that are made.
-  public let count: Int
+  public private(set) var count = 0
   /// By sample, the first source sample that it is made of.
-  let starts: [Int32]
+  private(set) var starts: [Int32] = []
   /// `taps` for each sample.
-  let weights: [Float]
+  private(set) var weights: [Float] = []
   /// The source samples that are read.
-  let span: Range<Int>
+  private(set) var span = 0..<0
   /// Whether the samples are those of `span`, as they are.
-  let isCopy: Bool
+  private(set) var isCopy = false
   /// Samples that a faster loop can make; `nil` where there are none.
-  let periods: ResamplingPeriods?
+  private(set) var periods: ResamplingPeriods?
 
   /// Sample `i` lies at `first + i step` of the source, where whole numbers are the middles of samples.
   /// `sourceCount`, `count` and `step` are above 0. Costs a few nanoseconds for each weight.
@@ -39,10 +39,20 @@ public struct ResamplingTable: Sendable {
       sourceCount > 0 && count > 0 && step > 0 && step.isFinite && first.isFinite,
       "makes a table of \(count) samples from \(sourceCount), at \(first) and steps of \(step); both "
         + "numbers and the step are above 0")
+    make(filter, sourceCount: sourceCount, count: count, first: first, step: step)
+  }
+
+  /// Makes it another table, as `init` does. Allocates nothing where no more samples and taps are wanted than
+  /// before, and nobody else has a copy of this one.
+  package mutating func make(
+    _ filter: ResamplingFilter, sourceCount: Int, count: Int, first: Double, step: Double
+  ) {
     let kernel = Kernel(filter, step: step)
-    let taps = min(kernel.taps, sourceCount)
-    var starts: [Int32] = []
-    var weights = [Float](repeating: 0, count: taps * count)
+    taps = min(kernel.taps, sourceCount)
+    self.count = count
+    starts.removeAll(keepingCapacity: true)
+    weights.removeAll(keepingCapacity: true)
+    for _ in 0..<taps * count { weights.append(0) }
     for index in 0..<count {
       // Positions beyond a thousand pictures are all the nearest sample; the sum stays within an Int.
       let reach = 1000 * Double(sourceCount)
@@ -58,20 +68,25 @@ public struct ResamplingTable: Sendable {
         weights[index * taps + place] += Float(kernel.weight(of: begin + tap, at: position) / total)
       }
     }
-    self.taps = taps
-    self.count = count
-    self.starts = starts
-    self.weights = weights
-    // At the end of the source, the sample that is copied is not the first of the taps.
-    let copied = (0..<count).compactMap { index in
-      (0..<taps).first { weights[index * taps + $0] == 1 }.map { Int(starts[index]) + $0 }
+    let origin = copied(0)
+    isCopy = (0..<count).allSatisfy { index in
+      copied(index).map { $0 - index } == origin && origin != nil
     }
-    isCopy = copied.count == count && (0..<count).allSatisfy { copied[$0] == copied[0] + $0 }
     span =
       isCopy
-      ? copied[0]..<copied[0] + count : Int(starts.min() ?? 0)..<Int(starts.max() ?? 0) + taps
+      ? (origin ?? 0)..<(origin ?? 0) + count
+      : Int(starts.min() ?? 0)..<Int(starts.max() ?? 0) + taps
     periods =
       taps == 2 && !isCopy ? ResamplingPeriods(step: step, starts: starts, weights: weights) : nil
+  }
+}
+
+extension ResamplingTable {
+  /// The source sample that a sample is, as it is; `nil` for a sum. At the end of the source it is not the
+  /// first of the taps.
+  private func copied(_ index: Int) -> Int? {
+    for tap in 0..<taps where weights[index * taps + tap] == 1 { return Int(starts[index]) + tap }
+    return nil
   }
 }
 
@@ -97,7 +112,11 @@ struct ResamplingPeriods: Sendable {
     guard doubled == doubled.rounded(), doubled >= 1, doubled <= 12 else { return nil }
     let width = Int(doubled) % 2 == 0 ? 1 : 2
     let stride = Int(doubled) * width / 2
-    guard width == 1 ? [2, 3, 4, 6].contains(stride) : [1, 3].contains(stride) else { return nil }
+    // No arrays, which would be made anew.
+    let isKnown =
+      width == 1
+      ? stride == 2 || stride == 3 || stride == 4 || stride == 6 : stride == 1 || stride == 3
+    guard isKnown else { return nil }
     // The first samples may be made of the source's edge.
     let from = 4
     var end = from

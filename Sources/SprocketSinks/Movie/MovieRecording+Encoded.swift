@@ -20,6 +20,17 @@ extension MovieRecording {
     try noteWritten()
   }
 
+  /// Encodes a picture whose planes lie one behind the other.
+  func write(
+    planes bytes: Span<UInt8>, of format: FrameFormat, _ record: FrameRecord
+  ) throws(RunError) {
+    let tick = try advance(record)
+    try format.withPlanes(of: bytes) { (luma, blue, red) throws(RunError) in
+      try encode(luma, blue, red, tick)
+    }
+    try noteWritten()
+  }
+
   /// Encodes a picture that was kept as JPEG.
   func write(kept image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     let tick = try advance(record)

@@ -12,6 +12,8 @@ public struct MovieSettings: KindSettings {
   /// `nil`: 90.
   public var quality: Int?
   public var codec = MovieCodec()
+  /// The part of the pictures that it shows, and its size.
+  public var shape = MovieShape()
   /// Constant rate of the movie; `nil`: the frames' own times.
   public var rate: FrameRate?
   /// Whether the file has a track of the lines that `--reports` writes.
@@ -44,6 +46,7 @@ public struct MovieSettings: KindSettings {
 
   public static var settings: [Setting<MovieSettings>] {
     fileSettings + recordingSettings + MovieCodec.settings.map { $0.within(\.codec) }
+      + MovieShape.settings.map { $0.within(\.shape) }
   }
 
   private static var fileSettings: [Setting<MovieSettings>] {
@@ -214,7 +217,7 @@ extension MovieSink {
     MovieSink(
       request.name ?? "movie", path: settings.path.settingText, container: settings.container,
       quality: settings.quality ?? 90,
-      codec: settings.codec,
+      codec: settings.codec, shape: settings.shape,
       constantRate: settings.rate, overwrite: request.overwrite,
       isOnDemand: settings.isAsked || settings.recordsAtOnce, limits: settings.limits,
       preRoll: settings.usedPreRoll, sound: try request.makeTaps("movie"),
@@ -228,7 +231,7 @@ extension MovieSink {
   func declareEncoded(
     _ setup: inout SinkSetup, _ container: MovieContainer
   ) throws(RunError) -> (JPEGPacker.Requirements?, MovieEncoding?) {
-    let format = setup.format
+    let format = resize?.format ?? setup.format
     try setup.reads(.image)
     guard let image = format.image else {
       throw RunError(.usage, "these frames have no picture to encode", change: .stage)
@@ -237,7 +240,8 @@ extension MovieSink {
     setup.ownBytes = VideoEncoder.memory(width: format.width, height: format.height, settings)
     // A pre-roll keeps pictures as JPEG, with their samples as they are, whatever their range.
     let needs =
-      preRoll == nil ? nil : try setup.packsJPEGs(name, format.withFullRange, note)
+      preRoll == nil ? nil : try declareJPEGs(&setup, format.withFullRange)
+    if needs == nil, let resize { declareResized(&setup, resize) }
     let encoding = try MovieEncoding(
       settings, description(format, isEncoded: true), image,
       container, kept: try needs.map { (needs) throws(RunError) in try JPEGPicture(needs) },

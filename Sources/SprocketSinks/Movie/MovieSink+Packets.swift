@@ -9,14 +9,17 @@ extension MovieSink {
     _ setup: inout SinkSetup, _ container: MovieContainer
   ) throws(RunError) -> (JPEGPacker.Requirements?, MovieEncoding?) {
     passesPackets =
-      codec.isAutomatic && constantRate == nil && setup.untouchedSource?.packets != nil
+      codec.isAutomatic && constantRate == nil && resize == nil
+      && setup.untouchedSource?.packets != nil
     if passesPackets {
       try declarePackets(&setup, container)
       return (nil, nil)
     }
     guard codec.isJPEG else { return try declareEncoded(&setup, container) }
     try Self.checkJPEG(container)
-    let needs = try setup.readsJPEGs(name, note)
+    let needs =
+      resize == nil
+      ? try setup.readsJPEGs(name, note) : try declareJPEGs(&setup, resize?.format ?? setup.format)
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("\(name): colours are marked as \(matrix)'s; most players take BT.601's for granted")
     }

@@ -40,10 +40,15 @@ public final class MovieSink: Recorder {
   private let hasOwnPaths: Bool
   /// What has the orientation, in place of the format.
   let turn: OrientationSetting?
-  private let quality: Int
+  let quality: Int
   /// What a movie on standard output is.
   let streamContainer: MovieContainer
   let codec: MovieCodec
+  let shape: MovieShape
+  /// Makes pictures the movie's; `nil` where they stay as they are.
+  private(set) var resize: PictureResize?
+  /// Format of the frames that are given.
+  private(set) var given: FrameFormat?
   let constantRate: FrameRate?
   let overwrite: Bool
   public let isOnDemand: Bool
@@ -100,7 +105,8 @@ public final class MovieSink: Recorder {
     _ name: String = "movie", path: String, container: MovieSettings.Container? = nil,
     hasOwnPaths: Bool = false,
     turn: OrientationSetting? = nil, quality: Int = 90, codec: MovieCodec = MovieCodec(),
-    constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,
+    shape: MovieShape = MovieShape(), constantRate: FrameRate? = nil, overwrite: Bool = false,
+    isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
     hasReports: Bool = false, sync: Duration? = nil,
@@ -116,7 +122,7 @@ public final class MovieSink: Recorder {
     pattern = OutputName(path)
     streamContainer = container.flatMap { MovieContainer(rawValue: $0.rawValue) } ?? .mp4
     self.quality = quality
-    self.codec = codec
+    (self.codec, self.shape) = (codec, shape)
     self.constantRate = constantRate
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
@@ -132,10 +138,14 @@ public final class MovieSink: Recorder {
     let container = try ownContainer
     // Loaded before the first frame, since it takes 50 ms, and before memory is planned.
     try RunError.checkLibAV(for: path)
+    given = setup.format
+    resize = shape.resize(setup.format)
+    let pictures = resize?.format ?? setup.format
     let (new, newEncoding) = try declare(&setup, container)
+    noteShape(setup)
     // An encoder takes longer for a picture than threads to wake up.
     setup.backlog =
-      newEncoding != nil && !setup.isLive ? 1 : setup.diskBacklog(of: setup.format)
+      newEncoding != nil && !setup.isLive ? 1 : setup.diskBacklog(of: pictures)
     for loss in try sound.check(container, path) { note("\(name): \(loss)") }
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
@@ -144,16 +154,16 @@ public final class MovieSink: Recorder {
     }
     reports?.describe(setup)
     let isFirst = format == nil
-    (format, needs, encoding) = (setup.format, new, newEncoding)
+    (format, needs, encoding) = (pictures, new, newEncoding)
     (sourceTags, sourceHDR) = (setup.source.tags, setup.source.hdr)
     if let recording {
       // An encoder is told the format once.
       fitsFile =
         fileFormat.map {
           $0.isEncoded == (new != nil)
-            && $0.format.hasPictures(like: setup.format, isEncoded: newEncoding != nil)
+            && $0.format.hasPictures(like: pictures, isEncoded: newEncoding != nil)
         } ?? true
-      if fitsFile, let image = setup.format.image { try recording.take(pictures: image) }
+      if fitsFile, let image = pictures.image { try recording.take(pictures: image) }
       // The next file begins with its first frame: the run may go back to the format from before.
       recording.beginEpoch()
     } else if !isOnDemand {
@@ -164,20 +174,16 @@ public final class MovieSink: Recorder {
     }
   }
 
-  public func makePacker() throws(RunError) -> (any Packer)? {
-    guard let needs else { return nil }
-    return try JPEGPacker(needs, quality: encoding == nil ? quality : Self.keptQuality)
-  }
-
-  /// Quality of JPEGs that are encoded once more. Larger: finer pictures, and more memory of a pre-roll.
-  private static let keptQuality = 97
-
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     do throws(RunError) {
       try reports?.add(frame)
       if !isOnDemand, !fitsFile { try goOn() }
       if encoding != nil, needs == nil {
-        try recording?.write(picture: frame.view.image, frame.record)
+        if let image = resize?.format {
+          try recording?.write(planes: frame.packed, of: image, frame.record)
+        } else {
+          try recording?.write(picture: frame.view.image, frame.record)
+        }
       } else if needs == nil {
         try write(image: passesPackets ? frame.view.packet : frame.view.encoded, frame.record)
       } else {

@@ -52,6 +52,7 @@ extension FileSource {
   }
 
   public var notes: [String] {
+    if let pictures { return pictures.notes }
     var notes: [String] = []
     if hasSound, !isSoundTaken {
       notes.append("the sound of \(path) is left out: only its pictures are taken")

@@ -3,7 +3,9 @@ public import SprocketCore
 internal import SprocketLibAV
 internal import SprocketTimes
 
-/// Plays a video file; of several films in one, that which is marked as default, or else the largest.
+/// Plays a video file; of several films in one, that which is marked as default, or else the largest. A
+/// folder of pictures, a pattern such as `shots/*.jpg` or `Z-%03d.png`, and a picture's file are a film,
+/// too: see ``PictureSource``.
 ///
 /// Motion-JPEG stays encoded, every frame's structure checked; all else is decoded by libavcodec. Both
 /// are lent without a copy. Where size, layout or colour change, an epoch begins.
@@ -39,6 +41,8 @@ public final class FileSource: Source {
     var format: FrameFormat?
   }
 
+  /// What shows pictures in files of their own; `nil` for a film.
+  private(set) var pictures: PictureSource?
   /// The film's path; `-` until it is told, if `asked` names it later.
   var path: String
   let settings: FileSettings
@@ -101,6 +105,13 @@ public final class FileSource: Source {
 
   /// Reads as far as the first frame, whose format is the file's.
   public func open() throws(RunError) -> SourceDescription {
+    if path != "-", let names = try PictureNames(path) {
+      guard settings.asked < 0 else { throw Self.noFilm(path) }
+      let found = PictureSource(names, name: path, settings, interruption)
+      let description = try found.open()
+      pictures = found
+      return description
+    }
     try settings.check(of: "the source file")
     try checkAsked()
     let info: MediaInfo
@@ -188,6 +199,7 @@ public final class FileSource: Source {
   }
 
   public func next(timeout: Int64) throws(RunError) -> Arrival {
+    if let pictures { return try pictures.next(timeout: timeout) }
     if let failure { throw failure }
     if held == nil, !interruption.isSet {
       do throws(MediaError) {
@@ -229,11 +241,13 @@ public final class FileSource: Source {
   }
 
   public func take(into slot: inout CaptureSlot) {
+    if let pictures { return pictures.take(into: &slot) }
     slot.lend(&packet, &picture)
     advance()
   }
 
   public func discard() {
+    if let pictures { return pictures.discard() }
     packet = nil
     picture = nil
     advance()
@@ -252,9 +266,10 @@ public final class FileSource: Source {
   public func interrupt() { interruption.set() }
   var isInterrupted: Bool { interruption.isSet }
 
-  public var counts: [(name: String, value: UInt64)] { damage.counts }
+  public var counts: [(name: String, value: UInt64)] { pictures?.counts ?? damage.counts }
 
   public func close() {
+    if let pictures { return pictures.close() }
     discard()
     clockNotes = reader?.timeNotes ?? clockNotes
     reader = nil

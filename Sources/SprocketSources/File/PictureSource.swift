@@ -60,7 +60,7 @@ public final class PictureSource: Source {
   /// Sentences about the first damaged files.
   private var faults: [String] = []
   private var faultCount = 0
-  private let interruption = SourceInterrupt()
+  private let interruption: SourceInterrupt
 
   /// Frames per second where none are chosen, as FFmpeg has it.
   private static let usualRate = FrameRate(frames: 25)
@@ -69,7 +69,12 @@ public final class PictureSource: Source {
   /// Faults that are told one by one. Larger: longer summaries.
   private static let toldFaults = 5
 
-  init(_ names: PictureNames, name: String, _ settings: FileSettings) {
+  /// `interruption` may be that of a source which this one stands for.
+  init(
+    _ names: PictureNames, name: String, _ settings: FileSettings,
+    _ interruption: SourceInterrupt = SourceInterrupt()
+  ) {
+    self.interruption = interruption
     (entries, leftOut, self.name, self.settings) = (names.entries, names.leftOut, name, settings)
     rate = settings.rate ?? Self.usualRate
   }

@@ -1,12 +1,10 @@
-import SprocketCore
-
 /// Resizes one plane, and fills in what is around it.
 struct PlaneResize {
   private let plane: Int
   private var resampler: PlaneResampler
   /// The samples that are made from the source; the others have the level `padding`.
-  private let columns: Range<Int>
-  private let rows: Range<Int>
+  private var columns: Range<Int>
+  private var rows: Range<Int>
   private let padding: UInt16
   /// Greatest level.
   private let white: Float
@@ -18,12 +16,53 @@ struct PlaneResize {
   ) {
     self.plane = plane
     self.padding = padding
+    let (across, down) = Self.axes(plane, place, from: old, to: new)
+    (columns, rows) = (across.samples, down.samples)
+    resampler = PlaneResampler(
+      columns: ResamplingTable(
+        filter, sourceCount: across.sourceCount, count: columns.count, first: across.first,
+        step: across.step),
+      rows: ResamplingTable(
+        filter, sourceCount: down.sourceCount, count: rows.count, first: down.first,
+        step: down.step))
+    white = Float((1 << (old.image?.bitsPerSample ?? 8)) - 1)
+    line = Array(repeating: 0, count: columns.count)
+  }
+
+  /// Shows another part of the picture. Allocates nothing where it is no larger than the first one.
+  mutating func show(
+    _ filter: ResamplingFilter, _ place: Placement, from old: FrameFormat, to new: FrameFormat
+  ) {
+    let (across, down) = Self.axes(plane, place, from: old, to: new)
+    (columns, rows) = (across.samples, down.samples)
+    resampler.change { columns, rows in
+      columns.make(
+        filter, sourceCount: across.sourceCount, count: across.samples.count, first: across.first,
+        step: across.step)
+      rows.make(
+        filter, sourceCount: down.sourceCount, count: down.samples.count, first: down.first,
+        step: down.step)
+    }
+    line.removeAll(keepingCapacity: true)
+    for _ in columns { line.append(0) }
+  }
+
+  /// Which samples are made on an axis, and where they lie among the source's.
+  private struct Axis {
+    var samples: Range<Int>
+    var sourceCount: Int
+    var first: Double
+    var step: Double
+  }
+
+  private static func axes(
+    _ plane: Int, _ place: Placement, from old: FrameFormat, to new: FrameFormat
+  ) -> (across: Axis, down: Axis) {
     let image = old.image ?? .grey
     let (from, grid) = (old.sampleGrid(plane: plane), new.sampleGrid(plane: plane))
     let size = image.plane(plane, width: old.width, height: old.height)
-    let width = size.bytesPerRow / (image.isDeep ? 2 : 1)
-    columns = Self.samples(place.columns, grid.columns)
-    rows = Self.samples(place.rows, grid.rows)
+    let columns = samples(place.columns, grid.columns)
+    let rows = samples(place.rows, grid.rows)
     // A sample's place in the new picture, then in the old one, then among the old plane's samples.
     let map = place.sourceFromPicture
     let first = map.apply(
@@ -32,17 +71,15 @@ struct PlaneResize {
     let next = map.apply(
       grid.left + Double((columns.lowerBound + 1) * grid.columns),
       grid.top + Double((rows.lowerBound + 1) * grid.rows))
-    resampler = PlaneResampler(
-      columns: ResamplingTable(
-        filter, sourceCount: width, count: columns.count,
+    return (
+      Axis(
+        samples: columns, sourceCount: size.bytesPerRow / (image.isDeep ? 2 : 1),
         first: (first.x - from.left) / Double(from.columns),
         step: (next.x - first.x) / Double(from.columns)),
-      rows: ResamplingTable(
-        filter, sourceCount: size.rows, count: rows.count,
-        first: (first.y - from.top) / Double(from.rows),
-        step: (next.y - first.y) / Double(from.rows)))
-    white = Float((1 << image.bitsPerSample) - 1)
-    line = Array(repeating: 0, count: columns.count)
+      Axis(
+        samples: rows, sourceCount: size.rows, first: (first.y - from.top) / Double(from.rows),
+        step: (next.y - first.y) / Double(from.rows))
+    )
   }
 
   /// Of a plane with a sample for each `step` pixels, those with a pixel in `pixels`, which begins on one.
