@@ -112,6 +112,63 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
     await session.stop()
   }
 
+  @Test("each failure is one error of the stream, whatever throws it and whatever it leads to")
+  func onceEach() async throws {
+    let session = try CaptureSession()
+    let errors = Shared<[CaptureError]>([])
+    let stream = session.runtimeErrors
+    let reader = Task { for await error in stream { errors.change { $0.append(error) } } }
+    var thrown: [String] = []
+    func note(_ body: () async throws(CaptureError) -> Void) async {
+      do throws(CaptureError) { try await body() } catch { thrown.append(error.description) }
+    }
+    let (back, broken, fault) = (Cameras.back(), frail(nil), Fault())
+    await note { () throws(CaptureError) in try await session.start() }
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(back))
+      c.preset = .size(Cameras.middle)
+    }
+    await note { () throws(CaptureError) in
+      try await session.configure { c in c.preset = .size(CameraSize(1, 1)) }
+    }
+    await note { () throws(CaptureError) in
+      try await session.configure { _ throws(CaptureError) in
+        throw CaptureError(.cancelled, "the body gave up")
+      }
+    }
+    await note { () throws(CaptureError) in
+      try await session.switchCamera(to: CaptureDevice(sceneMicrophone: .init()))
+    }
+    try await session.start()
+    await note { () throws(CaptureError) in try await session.switchCamera(to: broken) }
+    // Another microphone begins a new run, with another camera that cannot be opened.
+    await note { () throws(CaptureError) in
+      try await session.configure { c throws(CaptureError) in
+        for input in c.inputs { c.remove(input) }
+        c.add(try DeviceInput(broken))
+        c.add(try DeviceInput(CaptureDevice(sceneMicrophone: .init())))
+        c.add(AudioDataOutput { _, _ in })
+      }
+    }
+    expectEqual(thrown.count, 6)
+    await expectTrue(until { errors.value.count >= thrown.count })
+    expectEqual(errors.value.map(\.description), thrown)
+    expectTrue(errors.value.allSatisfy(\.isThrown))
+    // A run that ends by itself is told of once, without the mark.
+    try await session.configure { c throws(CaptureError) in
+      for input in c.inputs { c.remove(input) }
+      c.add(try DeviceInput(frail(fault)))
+    }
+    if !session.isRunning { try await session.start() }
+    fault.isThere.withLock { $0 = true }
+    await expectTrue(until { !session.isRunning })
+    await expectTrue(until { errors.value.count > thrown.count })
+    await session.stop()
+    expectEqual(errors.value.dropFirst(thrown.count).map(\.description), ["the camera has failed"])
+    expectEqual(errors.value.last?.isThrown, false)
+    reader.cancel()
+  }
+
   @Test("a callback may ask for the end, and a released session ends by itself") func callback()
     async throws
   {

@@ -15,7 +15,7 @@ extension CaptureSession {
   /// Ends a change of which nothing holds.
   func abandon(_ added: [any CaptureOutput], because error: CaptureError) {
     for output in added where !shape.has(output) { output.core.didRemove() }
-    runtimeErrorCast.send(error)
+    tell(thrown: error)
     endTurn()
   }
 
@@ -150,6 +150,8 @@ extension CaptureSession {
       defer { run.endChange() }
       try engine.reconfigure(change)
     } catch {
+      // It may end the run, too.
+      run.noteRefusal(error.description)
       throw CaptureError(error)
     }
     if !isSameStages { run.setStages(stages) }
@@ -172,8 +174,10 @@ extension CaptureSession {
     } catch {
       do throws(CaptureError) {
         try begin(shape)
-      } catch let again {
+      } catch let again where again.description != error.description {
         runtimeErrorCast.send(again)
+      } catch {
+        // The session has stopped for the reason that is thrown.
       }
       throw error
     }
@@ -198,12 +202,16 @@ extension CaptureSession {
   /// A run has ended by itself: its camera is gone, or an error ended it.
   func didEnd(_ ended: SessionRun) {
     guard let run, run === ended else { return }
-    let errors = finish(run)
-    let first =
-      errors.first
-      ?? CaptureError(.failed, "the run of the session ended; start it again")
-    runtimeErrorCast.send(first)
-    for error in errors.dropFirst() { runtimeErrorCast.send(error) }
+    let known = run.refusal
+    var errors = finish(run)
+    if errors.isEmpty {
+      errors = [CaptureError(.failed, "the run of the session ended; start it again")]
+    }
+    // Several parts of a run may fail for one reason, and a call may have thrown it.
+    var told = Set([known].compactMap { $0 })
+    for error in errors where told.insert(error.description).inserted {
+      runtimeErrorCast.send(error)
+    }
   }
 
   /// Waits for a run's end, and lets go of it. Returns its errors.
