@@ -169,6 +169,39 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
     reader.cancel()
   }
 
+  @Test("a change that fails and ends the run is an error of the call and one of the stream")
+  func noWayBack() async throws {
+    let fault = Fault()
+    let rates = CameraRates.these([FrameRate(frames: 30)])
+    let camera = CaptureDevice(
+      name: "gone", formats: [DeviceFormat(Cameras.middle, .mjpeg, rates: rates)]
+    ) { choice throws(RunError) in
+      if fault.isThere.withLock({ $0 }) { throw RunError(.failed, "the camera is gone") }
+      return try FrailSource(choice, fault)
+    }
+    let session = try await running(watching(Seen()), camera: camera)
+    let stream = session.runtimeErrors
+    fault.isThere.withLock { $0 = true }
+    // Sound that is read begins a new run.
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.configure { c throws(CaptureError) in
+        c.add(try DeviceInput(CaptureDevice(sceneMicrophone: .init())))
+        c.add(AudioDataOutput { _, _ in })
+      }
+    }
+    expectFalse(session.isRunning)
+    await expectEqual(session.inputs.count, 1)
+    await session.stop()
+    var told: [CaptureError] = []
+    for await error in stream {
+      told.append(error)
+      if told.count == 2 { break }
+    }
+    expectEqual(told.map(\.isThrown), [false, true])
+    expectEqual(error?.description, told[1].description)
+    expectEqual(told[0].description.hasPrefix("the session has stopped"), true)
+  }
+
   @Test("a callback may ask for the end, and a released session ends by itself") func callback()
     async throws
   {

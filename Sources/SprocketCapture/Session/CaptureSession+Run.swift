@@ -150,8 +150,6 @@ extension CaptureSession {
       defer { run.endChange() }
       try engine.reconfigure(change)
     } catch {
-      // It may end the run, too.
-      run.noteRefusal(error.description)
       throw CaptureError(error)
     }
     if !isSameStages { run.setStages(stages) }
@@ -174,10 +172,13 @@ extension CaptureSession {
     } catch {
       do throws(CaptureError) {
         try begin(shape)
-      } catch let again where again.description != error.description {
-        runtimeErrorCast.send(again)
-      } catch {
-        // The session has stopped for the reason that is thrown.
+      } catch let again {
+        // Nobody is thrown this: the caller learns that its change failed.
+        runtimeErrorCast.send(
+          CaptureError(
+            again.code,
+            "the session has stopped, since it could not go on as before a change that failed: \(again)"
+          ))
       }
       throw error
     }
@@ -202,13 +203,12 @@ extension CaptureSession {
   /// A run has ended by itself: its camera is gone, or an error ended it.
   func didEnd(_ ended: SessionRun) {
     guard let run, run === ended else { return }
-    let known = run.refusal
     var errors = finish(run)
     if errors.isEmpty {
       errors = [CaptureError(.failed, "the run of the session ended; start it again")]
     }
-    // Several parts of a run may fail for one reason, and a call may have thrown it.
-    var told = Set([known].compactMap { $0 })
+    // Several parts of a run may fail for one reason.
+    var told: Set<String> = []
     for error in errors where told.insert(error.description).inserted {
       runtimeErrorCast.send(error)
     }

@@ -25,8 +25,6 @@ final class SessionRun: Sendable {
     /// The run changes its shape, or ends. A pause without frames is then no interruption.
     var isChanging = false
     var hasFrames = false
-    /// Why the engine refused a change, until the next frame shows that the run goes on.
-    var refusal: String?
     var isInterrupted = false
     var changes = ControlChanges()
     /// Number of changes of the source in this run.
@@ -122,7 +120,7 @@ final class SessionRun: Sendable {
   }
 
   /// A frame came, which the watch may not get: the camera is at work.
-  func noteArrival() { endInterruption { ($0.hasFrames, $0.refusal) = (true, nil) } }
+  func noteArrival() { endInterruption { $0.hasFrames = true } }
 
   /// Counts from now on.
   private func endInterruption(_ change: (inout State) -> Void) {
@@ -134,11 +132,6 @@ final class SessionRun: Sendable {
     }
     if let pause { interruptions.send(.ended(after: .nanoseconds(pause))) }
   }
-
-  var refusal: String? { state.withLock(\.refusal) }
-
-  /// The engine has refused a change of the run's shape.
-  func noteRefusal(_ reason: String) { state.withLock { $0.refusal = reason } }
 
   /// The run is about to change its shape, or to end.
   func beginChange() { state.withLock { $0.isChanging = true } }
