@@ -111,7 +111,7 @@ traps: packages
 # SwiftPM keeps its build plan in release.yaml, and would use the plan of the package that was built last.
 EXAMPLE_PACKAGES := $(PACKAGES) libsdl2-dev
 examples: traps example-packages
-	trap 'rm -f .build/release.yaml' EXIT; for example in Articles CameraManager Window; do \
+	trap 'rm -f .build/release.yaml' EXIT; for example in Articles CameraManager Clips Window; do \
 	  rm -f .build/release.yaml; \
 	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example; \
 	done

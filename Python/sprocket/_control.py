@@ -110,6 +110,16 @@ class Control(Closing):
         """Ends a recording, by default the latest."""
         self.ask("stop", recording=recording, at_frame=at_frame, at_s=at_s)
 
+    def pause(self, recording: Optional[int] = None, *, at_frame: Optional[int] = None,
+              at_s: Optional[float] = None) -> None:
+        """Leaves frames and sound of a recording out until `resume`; its file has no gap."""
+        self.ask("pause", recording=recording, at_frame=at_frame, at_s=at_s)
+
+    def resume(self, recording: Optional[int] = None, *, at_frame: Optional[int] = None,
+               at_s: Optional[float] = None) -> None:
+        """Goes on with a recording that is paused."""
+        self.ask("resume", recording=recording, at_frame=at_frame, at_s=at_s)
+
     def next(self, recording: Optional[int] = None, *, path: Optional[str] = None,
              at_frame: Optional[int] = None,
              at_s: Optional[float] = None) -> None:

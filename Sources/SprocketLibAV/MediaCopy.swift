@@ -175,9 +175,7 @@ public struct MediaCopy: ~Copyable {
     let bridge = MuxerBridge(output)
     let handle = try MuxerHandle(container.muxerName, bridge)
     let streams = try addStreams(to: handle, container)
-    try handle.writeHeader(
-      [],
-      container.isQuickTime ? [("movflags", "use_metadata_tags+write_colr"), ("strict", "-2")] : [])
+    try handle.writeHeader([], container.copyOptions)
     if container.isQuickTime { unsafe prepareTimes(handle.context) }
     var (zero, start) = begin(from: from, until: end)
     let asked = zero.clampedSum(from)
@@ -219,11 +217,19 @@ public struct MediaCopy: ~Copyable {
       contents.tracks[place].begin(at: start)
     }
     noteChanges()
+    try Self.end(handle, bridge, container, times)
+  }
+
+  /// Writes the index of a file whose packets have these times.
+  static func end(
+    _ handle: borrowing MuxerHandle, _ bridge: MuxerBridge, _ container: MovieContainer,
+    _ times: [Int: CopiedTimes]
+  ) throws(MuxerError) {
     guard bridge.gatherAll() else { throw .output }
     let status = unsafe libav.av_write_trailer(handle.context)
     unsafe libav.avio_flush(handle.context.pointee.pb)
     if container.isQuickTime {
-      bridge.changeGathered { MovieIndex.describe(text: TextTrack.type, in: retimed($0)) }
+      bridge.changeGathered { MovieIndex.describe(text: TextTrack.type, in: retimed($0, times)) }
     }
     guard bridge.flush() else { throw .output }
     guard status >= 0 else { throw .refused(operation: "av_write_trailer", status: status) }
@@ -244,7 +250,7 @@ public struct MediaCopy: ~Copyable {
   }
 
   /// A table for each stream of a copy.
-  private mutating func prepareTimes(_ copy: UnsafeMutablePointer<AVFormatContext>) {
+  mutating func prepareTimes(_ copy: UnsafeMutablePointer<AVFormatContext>) {
     for number in unsafe 0..<Int(copy.pointee.nb_streams) {
       guard let stream = unsafe copy.pointee.streams[number],
         case let base = unsafe stream.pointee.time_base, base.num == 1
@@ -275,7 +281,7 @@ public struct MediaCopy: ~Copyable {
   }
 
   /// The index that the library wrote, with the times that it could not be handed.
-  private func retimed(_ index: [UInt8]) -> [UInt8] {
+  private static func retimed(_ index: [UInt8], _ times: [Int: CopiedTimes]) -> [UInt8] {
     guard times.values.contains(where: \.clock.isShifted) else { return index }
     let count = (times.keys.max() ?? -1) + 1
     let tables = (0..<count).map { number -> SampleTable? in

@@ -35,6 +35,9 @@ public struct MovieClock: Sendable {
     return tick
   }
 
+  /// The movie does not have `nanoseconds` before the next frame.
+  public mutating func leaveOut(_ nanoseconds: Int64) { origin = origin?.clampedSum(nanoseconds) }
+
   /// The source began anew. If its clock did too, `time` is put `gap` nanoseconds behind the last
   /// frame; if it goes on, so does the movie.
   public mutating func resume(at time: Int64, gap: Int64) {

@@ -33,6 +33,11 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   /// The library's name for it.
   var muxerName: String { self == .mkv ? "matroska" : rawValue }
 
+  /// What the library is asked for a copy of packets.
+  var copyOptions: [(String, String)] {
+    isQuickTime ? [("movflags", "use_metadata_tags+write_colr"), ("strict", "-2")] : []
+  }
+
   /// What the library is asked for.
   ///
   /// - MOV, MP4: an index that has no frames, then a fragment whenever we say so. Positions count from

@@ -8,6 +8,9 @@ public enum RunRequest: Sendable, Equatable {
   case photo(frames: UInt64 = 1, choice: FrameChoice? = nil)
   /// Continues a recording, or the latest, in its next file.
   case next(RecordingID? = nil, path: String? = nil)
+  /// Leaves frames of a recording out, or of the latest, until it is resumed.
+  case pause(RecordingID? = nil)
+  case resume(RecordingID? = nil)
   /// Ends a recording, or the latest.
   case stop(RecordingID? = nil)
   case set(SettingsChange)
@@ -21,14 +24,14 @@ public enum RunRequest: Sendable, Equatable {
   public var isSlow: Bool {
     switch self {
     case .reconfigure, .control, .record, .photo, .next: true
-    case .stop, .set, .cancel, .status, .recordings, .events, .quit: false
+    case .pause, .resume, .stop, .set, .cancel, .status, .recordings, .events, .quit: false
     }
   }
 
   /// Whether it is about the recording that was asked for last.
   public var isOfLatestRecording: Bool {
     switch self {
-    case .stop(nil), .next(nil, _): true
+    case .stop(nil), .next(nil, _), .pause(nil), .resume(nil): true
     default: false
     }
   }

@@ -30,6 +30,11 @@ final class SceneClock: Sendable {
   }
 }
 
+extension FrameRate {
+  /// The rate of flashes and beeps.
+  static let perSecond = FrameRate(frames: 1)
+}
+
 /// Time and pace of a scene, for what shall share them.
 public struct SceneTime: Sendable {
   let clock: SceneClock

@@ -37,7 +37,7 @@ public final class SceneMicrophone: AudioSource {
   ) throws(RunError) {
     try settings.check(of: "the scene's microphone")
     self.settings = settings
-    clock = time.clock
+    clock = settings.genlock ? SceneClock(genlock: .perSecond) : time.clock
     isReal = time.pace == .real
     format = AudioFormat(
       number: settings.number, rate: settings.rate, channels: settings.channels)
@@ -194,6 +194,7 @@ public struct SceneMicrophoneSettings: KindSettings {
   public var jitter = 0.0
   public var outliers = 0.0
   public var begins = 0.0
+  public var genlock = false
   public var gap = 0.0
   public var gapLength = Duration.milliseconds(200)
 
@@ -213,6 +214,10 @@ public struct SceneMicrophoneSettings: KindSettings {
       Setting(
         "outliers", \.outliers, range: -1000...1000, unit: "ms", "by which 1 time in 50 is wrong"),
       Setting("begins", \.begins, range: 0...1e6, unit: "s", "when the first sample is heard"),
+      Setting(
+        "genlock", \.genlock,
+        "it begins at a whole second of the monotonic clock, as a scene with genlock and flash does"
+      ),
       Setting("gap", \.gap, range: 0...1, "probability per second that sound is lost"),
       Setting("gapfor", \.gapLength, "how long a gap lasts"),
     ]

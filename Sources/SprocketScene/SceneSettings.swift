@@ -73,7 +73,7 @@ extension SceneSettings {
     ),
     Setting(
       "genlock", \.genlock,
-      "frames are captured at whole multiples of their period on the monotonic clock, in all such scenes"
+      "frames are captured at multiples of their period on the monotonic clock; flashes at whole seconds"
     ),
     Setting("phase", \.phase, "with genlock: by how much later"),
     Setting(

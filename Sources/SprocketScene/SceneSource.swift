@@ -55,7 +55,8 @@ public final class SceneSource: Source {
     self.settings = settings
     frames = SceneFrames(settings, interruption)
     clock = SceneClock(
-      genlock: settings.genlock ? settings.rate : nil,
+      // All scenes and microphones have the whole seconds of the clock, with flashes and beeps.
+      genlock: settings.genlock ? settings.flash > 0 ? .perSecond : settings.rate : nil,
       phase: settings.phase.nanosecondCount)
     let faults = SceneFaults(settings.faults, seed: settings.seed)
     stamper = SceneStamper(faults)

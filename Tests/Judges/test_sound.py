@@ -95,6 +95,36 @@ def test_a_sound_card_that_is_fast_or_slow_stays_in_step(tmp_path, ending, drift
     assert_balanced(summary)
 
 
+@pytest.mark.parametrize("microphone", ["scene", "scene:drift=200,jitter=2"])
+@pytest.mark.parametrize("codec", ["mjpeg", "h264"])
+def test_a_movie_goes_on_behind_a_pause_without_a_gap(tmp_path, codec, microphone):
+    """Pictures are even, the sound is as long, and each beep is with its flash, around each pause."""
+    requests = [("record", 10), ("pause", 75), ("resume", 161), ("pause", 200), ("resume", 256),
+                ("stop", 330)]
+    script = tmp_path / "script.jsonl"
+    script.write_text("".join(json.dumps({"request": name, "at_frame": frame}) + "\n"
+                              for name, frame in requests))
+    movie = tmp_path / "take.mov"
+    sprocket("run", *SCENE, "--microphone", microphone, "--movie", movie, "--on-demand", "--codec", codec,
+             "--script", script, "--frames", 350, "--summary", tmp_path / "summary.json")
+    summary = read_summary(tmp_path / "summary.json")
+    record, = summary["recordings"]
+    frames = 65 + 39 + 74
+    assert record["frames"] == {"delivered": frames, "unselected": 86 + 56}
+    assert abs(record["duration_s"] - (frames - 1) / 30) < 1e-6
+    path = record["path"]
+    text = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
+                           "packet=pts_time", "-of", "csv=p=0", path],
+                          capture_output=True, check=True, timeout=LIMIT).stdout
+    times = np.array([float(line.strip(b",")) for line in text.split()])
+    assert np.abs(np.sort(times) - np.arange(frames) / 30).max() < 1e-4
+    assert len(samples(path)) == round(frames * 48000 / 30)
+    found = offsets(path)
+    # Flashes of whole seconds at the frames 30 and 60; 180; 270, 300.
+    assert len(found) == 5 and np.abs(found).max() < (0.002 if microphone == "scene" else 0.012)
+    assert_balanced(summary)
+
+
 def test_a_card_that_is_right_is_copied_bit_for_bit(tmp_path):
     path, _ = record(tmp_path, "a.mov", "--sound", tmp_path / "a.wav", seconds=12)
     assert np.array_equal(samples(path), samples(tmp_path / "a.wav")[:12 * 48000])

@@ -75,6 +75,9 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   /// Calls of `write` and `account` without a recording.
   var strayCalls = 0
   let prepared = Atomic<Int>(0)
+  /// When the last frame was captured, and how long frames last, nanoseconds.
+  private var lastCaptured: Int64 = 0
+  var frameLength: Int64 = 0
 
   init(_ name: String = "movie", reads: FrameParts = .luma(.full), packs: Bool = true) {
     self.name = name
@@ -110,6 +113,8 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     self.file = file as? MemoryFile
     fileWidth = width
   }
+
+  func pause(before next: Timestamp?) -> Int64? { next?.nanoseconds ?? lastCaptured + frameLength }
 
   func end(before next: Timestamp?) {
     precondition(file != nil, "end without begin")
@@ -156,6 +161,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     }
     let delay = writeDelay(number)
     if delay > 0 { usleep(delay) }
+    lastCaptured = record.captured.nanoseconds
     file.numbers.append(number)
     file.added.append(byte &- UInt8(truncatingIfNeeded: record.sequence))
   }

@@ -30,6 +30,8 @@ struct RequestModel: Hashable {
     case record(UInt64)
     case photo(UInt64, frames: UInt64)
     case stop(UInt64)
+    case pause(UInt64)
+    case resume(UInt64)
   }
 
   enum Mistake: CaseIterable {
@@ -51,6 +53,9 @@ struct RequestModel: Hashable {
     [.photo(1, frames: 1)], [.photo(1, frames: 2), .photo(2, frames: 1)],
     [.photo(1, frames: 2), .stop(1), .record(2)], [.record(1), .photo(2, frames: 1), .stop(1)],
     [.record(1), .stop(1), .photo(2, frames: 1)],
+    [.record(1), .pause(1), .resume(1)], [.record(1), .pause(1), .resume(1), .stop(1)],
+    [.record(1), .pause(1), .stop(1), .record(2)],
+    [.record(1), .pause(1), .pause(1), .photo(2, frames: 1)],
   ]
   /// Numbers that the source produces.
   private static let numbers = 3
@@ -71,6 +76,7 @@ struct RequestModel: Hashable {
   private struct Job: Hashable {
     var id: UInt64
     var left: UInt64?
+    var isPaused = false
   }
 
   // The caller and the port.
@@ -202,12 +208,16 @@ struct RequestModel: Hashable {
     switch step.kind {
     case .begin: jobs.append(Job(id: id, left: script.frames(of: id)))
     case .end: jobs.removeAll { $0.id == id }
+    case .pause, .resume:
+      for index in jobs.indices where jobs[index].id == id {
+        jobs[index].isPaused = step.kind == .pause
+      }
     case .next, .change, .refuse: break
     }
   }
 
   private mutating func take(_ slot: Slot, _ mistake: Mistake?) {
-    guard slot.isAdmitted, let job = jobs.first else { return }
+    guard slot.isAdmitted, let job = jobs.first, !job.isPaused else { return }
     guard slot.isKept == true else {
       if job.left != nil, isAdmitting, mistake != .forgetsLostFrames { returned += 1 }
       return
@@ -240,7 +250,11 @@ struct RequestModel: Hashable {
         continue
       }
       let end = number(.end, id) ?? next
-      let wanted = slots.filter { $0.isKept == true && begin..<end ~= $0.number }.map(\.number)
+      let pause = number(.pause, id) ?? end
+      let paused = pause..<max(pause, number(.resume, id) ?? end)
+      let wanted = slots.filter {
+        $0.isKept == true && begin..<end ~= $0.number && !(paused ~= $0.number)
+      }.map(\.number)
       if files[id] ?? [] != wanted {
         return "recording \(id) has \(files[id] ?? []), not \(wanted)"
       }
@@ -275,6 +289,8 @@ extension RequestModel.Request {
     case .record(let id): .begin(RecordingID(id), frames: nil)
     case .photo(let id, let frames): .begin(RecordingID(id), frames: frames)
     case .stop(let id): .end(RecordingID(id))
+    case .pause(let id): .pause(RecordingID(id))
+    case .resume(let id): .resume(RecordingID(id))
     }
   }
 }

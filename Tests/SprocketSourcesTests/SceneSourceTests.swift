@@ -231,6 +231,14 @@ import Testing
     return sprocket_allocation_count() - before
   }
 
+  /// The least of three runs: when another test loads a library meanwhile, the loader may allocate once on
+  /// this thread for its thread-local memory. What a frame costs is in each run.
+  private func leastAllocations(_ settings: SceneSettings, frames count: Int) throws -> Int {
+    var least = Int.max
+    for _ in 0..<3 where least > 0 { least = min(least, try allocations(settings, frames: count)) }
+    return least
+  }
+
   @Test(arguments: [SourcePace.fast, .real]) func rawFramesCostNone(
     _ pace: SourcePace
   ) throws {
@@ -247,7 +255,7 @@ import Testing
         $0.faults.stall = 0.01
         $0.faults.stallDuration = .milliseconds(1)
       }
-      try expectEqual(allocations(settings, frames: 100), 0, "\(format)")
+      try expectEqual(leastAllocations(settings, frames: 100), 0, "\(format)")
     }
   }
 

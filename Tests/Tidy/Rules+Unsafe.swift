@@ -116,8 +116,7 @@ extension Rules {
         "ResamplerHandle",
         "FileInput",
         "InputFormats", "LentMedia", "LentPool", "LibAV", "MediaCopy", "MediaCopy+Packets",
-        "MediaCopy+Writing",
-        "MediaCopy+Part",
+        "MediaCopy+Writing", "MediaCopy+Part", "MediaJoin", "MediaPart",
         "MediaDisplay", "MediaError", "MediaInfo",
         "KeyPicture", "MediaReader", "MediaReader+Numbers", "PictureIndex", "WholeFile",
         "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "OpenedMedia",
@@ -150,6 +149,7 @@ extension Rules {
       "Sources/SprocketSources/Camera",
       ["CameraPackets", "CameraSource+Memory", "CameraSource+Open", "DelayFile"],
       "lends the driver's memory; reads a file"),
+    Permission("Sources/SprocketSources/Clips", ["ClipsSource"], "gives memory back"),
     Permission(
       "Sources/SprocketSources/File",
       ["FileFormat", "FileSource", "FileSource+Reading", "PictureNotes+File", "PictureSource"],

@@ -20,6 +20,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     var toEnd: [Recording] = []
     /// `stop` was asked for.
     var isStopping = false
+    /// `pause` was asked for, and `resume` was not.
+    var isPaused = false
   }
 
   public let core = OutputCore("movie")
@@ -56,9 +58,16 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     core.state.withLock { [turn] in $0.turn = turn }
   }
 
+  /// Whether a recording is under way; true in a pause, too.
   public var isRecording: Bool { state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } }
 
-  /// Of the file under way: from its first frame to the last that was written. 0 where there is none.
+  /// Whether the recording under way takes no frames (`pauseRecording`).
+  public var isRecordingPaused: Bool {
+    state.withLock { !$0.toEnd.isEmpty && !$0.isStopping && $0.isPaused }
+  }
+
+  /// Of the file under way: from its first frame to the last that was written, without pauses. 0 where there
+  /// is none.
   public var recordedDuration: Duration { .nanoseconds(underWay?.nanoseconds ?? 0) }
 
   /// Bytes of the file under way. 0 where there is none.
@@ -94,7 +103,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   // MARK: Recording
 
   /// Begins a recording with the next frame. While one is under way it goes on in the new file instead: no
-  /// frame between the two is lost, and none is in both.
+  /// frame between the two is lost, and none is in both. A recording that is paused goes on.
   ///
   /// Throws if the output is part of no running session, if its link is disabled, and if no such file can be
   /// made, for example because it exists.
@@ -108,12 +117,12 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     let error: CaptureError? = state.withLock { state in
       do throws(RunError) {
         if let id = state.id, !state.isStopping, engine.isUnderWay(id) {
-          try engine.ask([.next(id, path: path)])
+          try engine.ask([.next(id, path: path)] + (state.isPaused ? [.resume(id)] : []))
         } else {
           let name = core.name
           state.id = try engine.ask([.record(sink: name, path: path)])[0]
         }
-        state.isStopping = false
+        (state.isStopping, state.isPaused) = (false, false)
         state.toStart.append(recording)
         state.toEnd.append(recording)
         return nil
@@ -140,6 +149,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     for await event in recording.events {
       switch event {
       case .didStart(let path): delegate.fileOutput(self, didStartRecordingTo: path)
+      case .didPause(let path): delegate.fileOutput(self, didPauseRecordingTo: path)
+      case .didResume(let path): delegate.fileOutput(self, didResumeRecordingTo: path)
       case .didFinish(let result): delegate.fileOutput(self, didFinishRecording: result)
       }
     }
@@ -165,6 +176,36 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     }
   }
 
+  /// Leaves out frames and sound from the next frame on, until `resumeRecording`. The movie has no gap: its
+  /// time stops meanwhile. Does nothing if no recording is under way, or if it is paused.
+  ///
+  /// Throws if too many requests wait. Cost: the file stays open; frames are not packed for it.
+  public func pauseRecording() throws(CaptureError) { try setPaused(true) }
+
+  /// Goes on with the next frame in the same file; where the camera's own H.264 or HEVC is recorded, with the
+  /// next key frame. Does nothing if the recording is not paused.
+  ///
+  /// Throws if too many requests wait.
+  public func resumeRecording() throws(CaptureError) { try setPaused(false) }
+
+  private func setPaused(_ isPaused: Bool) throws(CaptureError) {
+    let engine = core.run?.engine
+    let error: CaptureError? = state.withLock { state in
+      guard let id = state.id, !state.isStopping, state.isPaused != isPaused, let engine else {
+        return nil
+      }
+      do throws(RunError) {
+        try engine.ask([isPaused ? .pause(id) : .resume(id)])
+        state.isPaused = isPaused
+        return nil
+      } catch {
+        // It may have ended by itself.
+        return engine.isUnderWay(id) ? CaptureError(error) : nil
+      }
+    }
+    if let error { throw error }
+  }
+
   /// Stops a recording if it is the newest file: earlier ones have ended.
   private func stop(_ recording: Recording) {
     if state.withLock({ $0.toEnd.last === recording }) { stopRecording() }
@@ -181,17 +222,27 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
         Self.place(of: record, in: state.toStart).map { state.toStart.remove(at: $0) }
       }
       recording?.didStart(record.path)
+    case .paused(let record) where record.sink == core.name:
+      file(of: record)?.tell(.didPause(path: record.path))
+    case .resumed(let record) where record.sink == core.name:
+      file(of: record)?.tell(.didResume(path: record.path))
     case .ended(let record) where record.sink == core.name:
       let recording = state.withLock { state -> Recording? in
         guard let place = Self.place(of: record, in: state.toEnd) else { return nil }
         let ended = state.toEnd.remove(at: place)
         state.toStart.removeAll { $0 === ended }
-        if state.toEnd.isEmpty { (state.id, state.isStopping) = (nil, false) }
+        if state.toEnd.isEmpty {
+          (state.id, state.isStopping, state.isPaused) = (nil, false, false)
+        }
         return ended
       }
       recording?.didFinish(RecordingResult(record))
     default: break
     }
+  }
+
+  private func file(of record: RecordingRecord) -> Recording? {
+    state.withLock { state in Self.place(of: record, in: state.toEnd).map { state.toEnd[$0] } }
   }
 
   /// The one of that path; the first where a path has a number in it.

@@ -37,7 +37,9 @@ public final class Recording: Sendable {
     }
   }
 
-  func didStart(_ path: String) { reader.yield(.didStart(path: path)) }
+  func didStart(_ path: String) { tell(.didStart(path: path)) }
+
+  func tell(_ event: RecordingEvent) { reader.yield(event) }
 
   func didFinish(_ result: RecordingResult) {
     let waiting = state.withLock { state -> [CheckedContinuation<RecordingResult, Never>]? in

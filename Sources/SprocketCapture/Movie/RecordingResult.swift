@@ -10,7 +10,7 @@ public struct RecordingResult: Sendable {
   public let isUsable: Bool
   /// Why it ended; `nil` where it did not begin.
   public let reason: RecordingEnd?
-  /// From the first frame to the last.
+  /// From the first frame to the last, without pauses.
   public let duration: Duration
   /// Frames in the file, and those of its time that are not, by fate.
   public let counts: FateCounts
@@ -62,6 +62,10 @@ extension CaptureError {
 public enum RecordingEvent: Sendable {
   /// Its file has its first frame. Does not come if nothing could be written.
   case didStart(path: String)
+  /// It takes no frames from here on (`MovieFileOutput.pauseRecording`).
+  case didPause(path: String)
+  /// It takes frames again.
+  case didResume(path: String)
   /// Once, and last.
   case didFinish(RecordingResult)
 }
@@ -70,10 +74,16 @@ public enum RecordingEvent: Sendable {
 public protocol RecordingDelegate: AnyObject {
   /// Called when the file is begun.
   func fileOutput(_ output: MovieFileOutput, didStartRecordingTo path: String)
+  /// Called when the recording takes no more frames for the time being.
+  func fileOutput(_ output: MovieFileOutput, didPauseRecordingTo path: String)
+  /// Called when it takes frames again.
+  func fileOutput(_ output: MovieFileOutput, didResumeRecordingTo path: String)
   /// Called exactly once for each recording that was asked for, also if nothing was written.
   func fileOutput(_ output: MovieFileOutput, didFinishRecording result: RecordingResult)
 }
 
 extension RecordingDelegate {
   public func fileOutput(_ output: MovieFileOutput, didStartRecordingTo path: String) {}
+  public func fileOutput(_ output: MovieFileOutput, didPauseRecordingTo path: String) {}
+  public func fileOutput(_ output: MovieFileOutput, didResumeRecordingTo path: String) {}
 }

@@ -107,12 +107,7 @@ public struct CapturedPhoto: Sendable {
 
   /// A small JPEG of a JPEG, from its EXIF; `nil` where there is none.
   public var thumbnail: [UInt8]? {
-    guard format == .jpeg, let exif = CameraStill.exif(in: fileData.span) else { return nil }
-    let segment = Array(fileData[exif])
-    let start = segment.indices.dropLast(2).first {
-      segment[$0] == 0xFF && segment[$0 + 1] == 0xD8 && segment[$0 + 2] == 0xFF
-    }
-    return start.map { Array(segment[$0...]) }
+    format == .jpeg ? CameraStill.thumbnail(in: fileData) : nil
   }
 
   /// Writes the file, under its name when it is complete. Throws if there is no photograph, if the file

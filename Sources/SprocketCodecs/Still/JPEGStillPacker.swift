@@ -95,4 +95,14 @@ public final class JPEGStillPacker: Packer {
 public enum CameraStill {
   /// Where a segment of EXIF lies in a JPEG, with its marker; `nil` where there is none.
   public static func exif(in jpeg: Span<UInt8>) -> Range<Int>? { JPEGStructure.exif(in: jpeg) }
+
+  /// The small JPEG in a JPEG's EXIF; `nil` where there is none.
+  public static func thumbnail(in jpeg: [UInt8]) -> [UInt8]? {
+    guard let exif = exif(in: jpeg.span) else { return nil }
+    let segment = Array(jpeg[exif])
+    let start = segment.indices.dropLast(2).first {
+      segment[$0] == 0xFF && segment[$0 + 1] == 0xD8 && segment[$0 + 2] == 0xFF
+    }
+    return start.map { Array(segment[$0...]) }
+  }
 }

@@ -7,10 +7,10 @@ struct AskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
-      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], cancel ID, control NAME=VALUE..., \
-      set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, events, quit. N is a \
-      recording's number; without it, the latest is meant. ID is from the answer to a request that \
-      waits for its frame. Events are printed until the run ends.
+      Requests: record [PATH], pause [N], resume [N], stop [N], next [PATH], photo [FRAMES], cancel ID, \
+      control NAME=VALUE..., set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, \
+      events, quit. N is a recording's number; without it, the latest is meant. ID is from the answer to a \
+      request that waits for its frame. Events are printed until the run ends.
       Keys of photo, instead of FRAMES: ago=300ms, and moment=nearest, after or before, for a run whose \
       stills have a pre-roll.
       Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \
@@ -193,7 +193,7 @@ struct AskCommand: ParsableCommand {
   private func values(_ text: String) throws(RunError) -> [Tree.Entry] {
     switch request {
     case "record", "next": return [Tree.Entry("path", Tree(absolutePath(text), isQuoted: true))]
-    case "stop": return [try number("recording", text, "a recording's number")]
+    case "stop", "pause", "resume": return [try number("recording", text, "a recording's number")]
     case "cancel": return [try number("id", text, "a request's id")]
     case "photo": return [try number("frames", text, "a number of frames")]
     case "set":

@@ -67,7 +67,7 @@ struct RequestAnswerer: Sendable {
   /// Reads and checks a request of a script, before the run.
   func readAhead(_ line: [UInt8]) throws(RunError) -> RequestReader.Asked {
     let asked = try reader.read(line)
-    let known = "record, photo, stop, next and set"
+    let known = "record, photo, pause, resume, stop, next and set"
     guard asked.mayWait else {
       throw RunError(
         .usage,
@@ -109,6 +109,10 @@ struct RequestAnswerer: Sendable {
       switch news {
       case .started(let record):
         text(Answer(ok: nil, event: "started", file: RecordingDocument(record)))
+      case .paused(let record):
+        text(Answer(ok: nil, event: "paused", file: RecordingDocument(record)))
+      case .resumed(let record):
+        text(Answer(ok: nil, event: "resumed", file: RecordingDocument(record)))
       case .ended(let record):
         text(Answer(ok: nil, event: "ended", file: RecordingDocument(record)))
       case .settings(let changed, let frame):

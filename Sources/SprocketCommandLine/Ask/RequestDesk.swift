@@ -74,6 +74,8 @@ final class RequestDesk: Sendable {
     case .photo(_, let choice?):
       return try ask(.choose(sink: try photoSink, choice), time.counted)
     case .next(let id, let path): return try ask(.next(try known(id), path: path), time)
+    case .pause(let id): return try ask(.pause(try known(id)), time)
+    case .resume(let id): return try ask(.resume(try known(id)), time)
     case .stop(let id): return try ask(.stop(try known(id)), time)
     case .set(let change):
       return Made(id: try engine.set(change, at: time.moment, by: time.holder))

@@ -7,7 +7,8 @@ struct RequestReader: Sendable {
   private static let keys: [String: [String]] = [
     "record": ["path", "sink", "frames", "at_frame", "at_s"],
     "photo": ["frames", "ago_s", "moment", "at_frame", "at_s"],
-    "stop": ["recording", "at_frame", "at_s"],
+    "stop": ["recording", "at_frame", "at_s"], "pause": ["recording", "at_frame", "at_s"],
+    "resume": ["recording", "at_frame", "at_s"],
     "next": ["recording", "path", "at_frame", "at_s"], "cancel": ["id"],
     "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value", "controls"],
     "reconfigure": [
@@ -81,6 +82,8 @@ struct RequestReader: Sendable {
     case "record": return .record(sink: try values.text("sink"), path: path, frames: frames)
     case "photo": return .photo(frames: frames ?? 1, choice: try choice(values, frames))
     case "next": return .next(recording, path: path)
+    case "pause": return .pause(recording)
+    case "resume": return .resume(recording)
     case "stop": return .stop(recording)
     case "cancel":
       guard let id = try values.count("id") else {

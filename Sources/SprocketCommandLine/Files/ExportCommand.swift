@@ -14,7 +14,8 @@ struct ExportCommand: ParsableCommand {
       standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, a folder \
       or a pattern of movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture \
       passes --stage, then --upright, --rotate, --crop, --aspect and --scale, in this order; oblong pixels \
-      become square in the last step.
+      become square in the last step. With --join several movies become one, of which --from and --to \
+      are a part.
       """)
 
   @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
@@ -73,6 +74,10 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
   var copy = false
 
+  @Flag(
+    help: "Joins the movies, in this order, into the last file; copies pictures where they can be.")
+  var join = false
+
   @Flag(help: "Replaces files that exist.")
   var overwrite = false
 
@@ -115,6 +120,7 @@ struct ExportCommand: ParsableCommand {
   func execute(
     _ kinds: Kinds, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    if join { return try join(kinds, &signals) }
     let jobs = try self.jobs
     if jobs.count > 1 { return try BatchExport(command: self, jobs: jobs).execute(&signals) }
     try export(jobs[0], kinds, invocation, &signals)

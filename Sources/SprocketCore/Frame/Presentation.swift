@@ -86,3 +86,23 @@ public final class OrientationSetting: Sendable {
     set { number.store(newValue.rawValue, ordering: .relaxed) }
   }
 }
+
+extension FrameFormat {
+  /// Whether one file can hold pictures of both formats. An encoder converts the samples of pictures,
+  /// `isEncoded`, to those of the first.
+  package func hasPictures(like other: FrameFormat, isEncoded: Bool) -> Bool {
+    guard width == other.width, height == other.height else { return false }
+    let (mine, others) = (presentation, other.presentation)
+    // Greys have no matrix.
+    let matrices = Set([color.matrix, other.color.matrix]).subtracting([.unspecified])
+    return isEncoded
+      ? color.range == other.color.range && matrices.count < 2
+        && mine.orientation == others.orientation
+        && mine.fieldOrder.isInterlaced == others.fieldOrder.isInterlaced
+        && (mine.fieldOrder == others.fieldOrder || !mine.fieldOrder.isInterlaced)
+        && (mine.pixelAspect == others.pixelAspect
+          || !mine.pixelAspect.isOblong && !others.pixelAspect.isOblong)
+      : image == other.image && color == other.color && mine == others
+        && hasFieldImages == other.hasFieldImages && packets == other.packets
+  }
+}

@@ -18,6 +18,9 @@ public protocol Recorder: Sink {
   /// Ends the recording: its file has all frames. `next` is when the first frame was captured that is not its
   /// own; `nil` if that is not known. Then the engine calls `finish` of the file on another thread.
   func end(before next: Timestamp?)
+  /// Takes no frames of the recording for the time being. `next` is as in `end(before:)`. Returns when the
+  /// file's time stops, nanoseconds on the frames' clock; by default at `next`, and `nil` if it is not known.
+  func pause(before next: Timestamp?) -> Int64?
   /// Whether the file that was begun can hold frames of the format that was configured last.
   var fitsFile: Bool { get }
   /// Frames that are kept for requests that come later than they; `nil`, the default, for none. With a
@@ -33,6 +36,7 @@ public protocol Recorder: Sink {
 extension Recorder {
   public var limits: RecordingLimits { RecordingLimits() }
   public var preRoll: PreRoll? { nil }
+  public func pause(before next: Timestamp?) -> Int64? { next?.nanoseconds }
   public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {}
   public func write(held: Span<UInt8>, _ record: FrameRecord) throws(RunError) {}
 }

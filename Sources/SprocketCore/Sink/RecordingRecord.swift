@@ -77,6 +77,9 @@ public struct RecordingRecord: Sendable {
   /// Paths of older files that were deleted when this one was complete, to keep a total.
   public var deleted: [String] = []
 
+  /// Nanoseconds of its pauses, which a movie does not have.
+  public var pausedNanoseconds: Int64 = 0
+
   /// Of a file under way: nanoseconds from its first frame to its last.
   package var runningTime: Int64 = 0
 
@@ -86,10 +89,12 @@ public struct RecordingRecord: Sendable {
     self.path = path
   }
 
-  /// Nanoseconds from the first frame's capture to the last's; 0 if there are less than two frames.
+  /// Nanoseconds from the first frame's capture to the last's, without pauses; 0 if there are less than two
+  /// frames.
   public var nanoseconds: Int64 {
     guard let firstFrame, let lastFrame else { return runningTime }
-    return lastFrame.captured.nanoseconds(since: firstFrame.captured) ?? 0
+    let all = lastFrame.captured.nanoseconds(since: firstFrame.captured) ?? 0
+    return all.clampedDifference(pausedNanoseconds)
   }
 }
 

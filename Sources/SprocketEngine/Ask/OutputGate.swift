@@ -15,6 +15,8 @@ internal import SprocketCore
 struct OutputGate: Hashable {
   /// The recording without a count that is under way.
   private var open: RecordingID?
+  /// Whether that recording takes no frames for the time being.
+  private var isPaused = false
   /// Recordings that count frames and are under way. Empty while `open` is set.
   private var counting: Set<RecordingID> = []
   /// Number of frames that these recordings still need.
@@ -50,6 +52,14 @@ struct OutputGate: Hashable {
     case .choose(let id): return stamp(.begin, id)
     case .next(_, let file):
       return Stamp.Step(kind: .next, file: file, isAdmitting: isAdmitting)
+    case .pause(let id):
+      guard open == id, !isPaused else { return nil }
+      (isPaused, isOpen) = (true, false)
+      return stamp(.pause, id)
+    case .resume(let id):
+      guard open == id, isPaused else { return nil }
+      (isPaused, isOpen) = (false, true)
+      return stamp(.resume, id)
     case .end(let id):
       _ = end(id)
       return stamp(.end, id)
@@ -62,7 +72,7 @@ struct OutputGate: Hashable {
   /// False if the recording is not under way.
   private mutating func end(_ id: RecordingID) -> Bool {
     if open == id {
-      open = nil
+      (open, isPaused) = (nil, false)
     } else if counting.remove(id) == nil {
       return false
     }

@@ -6,6 +6,18 @@ extension RecordingBook {
     RunError(.usage, "\(name) was detached from the run; attach it again")
   }
 
+  /// The sink of a recording that is to be paused, or resumed.
+  func sink(pausing id: RecordingID) throws(RunError) -> Int {
+    try requireOpen()
+    guard let sink = sink(of: id), let recording = recording(id) else { throw hasEnded(id) }
+    guard !recording.counts else {
+      throw RunError(
+        .usage,
+        "recording \(id) counts its frames, and cannot be paused; record until it is stopped")
+    }
+    return sink
+  }
+
   /// Takes back requests that have not taken effect. Returns the files that are not needed.
   mutating func withdraw(_ files: [FileID], stops: [RecordingID]) -> [FileID] {
     for id in stops { change(id) { $0.endsLater = false } }

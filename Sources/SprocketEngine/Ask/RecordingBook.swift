@@ -283,7 +283,7 @@ struct RecordingBook: Hashable {
     reasons.append(reason)
   }
 
-  private func requireOpen() throws(RunError) {
+  func requireOpen() throws(RunError) {
     if isClosed { throw RunError(.usage, "the run has ended") }
   }
 

@@ -26,6 +26,8 @@ final class RecordingJob: @unchecked Sendable {
   /// Frame at which the recording was to begin, by its stamp; `nil` for further files.
   var stampedFrame: UInt64?
   var written: UInt64 = 0
+  /// Whether it takes no frames for the time being.
+  var isPaused = false
   /// `durableCount` of the file when the finisher received it.
   var durable: UInt64 = 0
   /// A write failed, so the file is not finished.

@@ -154,7 +154,7 @@ extension RecordingList {
         return sink
       }
       made = try makeFile(id, sink: sink, path: path, frames: nil)
-    case .stop: return nil
+    case .pause, .resume, .stop: return nil
     }
     if let made { return made }
     throw RunError(
@@ -220,6 +220,12 @@ extension RecordingList.State {
         try book.add(next: job.order)
         id = job.order.recording
         step = RequestPort.Step(sink: job.sink, change: .next(id, job.order.part.file))
+      case (.pause(let paused), _):
+        id = paused
+        step = RequestPort.Step(sink: try book.sink(pausing: paused), change: .pause(paused))
+      case (.resume(let resumed), _):
+        id = resumed
+        step = RequestPort.Step(sink: try book.sink(pausing: resumed), change: .resume(resumed))
       case (.stop(let stopped), _):
         let (sink, isFirst) = try book.add(stop: stopped, at: moment)
         noted.ids.append(stopped)
@@ -231,10 +237,8 @@ extension RecordingList.State {
       case (.record, nil), (.choose, nil), (.next, nil):
         preconditionFailure("a request without its file")
       }
-      if let job {
-        jobs[job.order.part.file] = job
-        noted.isFree = false
-      }
+      if let job { jobs[job.order.part.file] = job }
+      noted.isFree = false
       noted.ids.append(id)
       noted.steps.append(step)
     }

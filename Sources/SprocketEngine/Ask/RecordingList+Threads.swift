@@ -62,6 +62,10 @@ extension RecordingList {
     }
   }
 
+  func notePause(_ job: Job) {
+    state.withLock { $0.tell(job.isPaused ? .paused(job.record) : .resumed(job.record)) }
+  }
+
   /// Ends a recording in the list: from now on the next one may be asked for. Returns files that were asked
   /// for this recording and are not needed any more.
   func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {

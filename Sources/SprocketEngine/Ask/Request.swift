@@ -12,6 +12,11 @@ public enum Request: Sendable, Hashable {
   case choose(sink: String, path: String? = nil, FrameChoice)
   /// Continues a recording in its next file: earlier frames are in the old file, later ones in the new.
   case next(RecordingID, path: String? = nil)
+  /// Leaves out frames of a recording from here on, and the time until it is resumed: a movie goes on without
+  /// a gap. Does nothing where the recording is paused. A recording that counts its frames cannot be paused.
+  case pause(RecordingID)
+  /// Goes on with a recording that is paused; one of packets goes on with the next key frame.
+  case resume(RecordingID)
   /// Ends a recording.
   case stop(RecordingID)
 }

@@ -20,6 +20,8 @@ final class RequestPort: Sendable {
     /// Begins the recording of a frame that is chosen by its time; the sink gets all frames anyway.
     case choose(RecordingID)
     case next(RecordingID, FileID)
+    case pause(RecordingID)
+    case resume(RecordingID)
     /// Ends a recording; if it has not begun, it will not begin.
     case end(RecordingID)
     /// The sink reports that a recording has ended by itself.
@@ -29,7 +31,9 @@ final class RequestPort: Sendable {
 
     var recording: RecordingID {
       switch self {
-      case .begin(let id, _), .choose(let id), .next(let id, _), .end(let id), .ended(let id): id
+      case .begin(let id, _), .choose(let id), .next(let id, _), .pause(let id), .resume(let id),
+        .end(let id), .ended(let id):
+        id
       }
     }
   }

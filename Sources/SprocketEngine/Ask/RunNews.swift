@@ -6,6 +6,9 @@ internal import Synchronization
 public enum RunNews: Sendable {
   /// A file of a recording was begun. A pre-roll may begin it earlier than its record says by then.
   case started(RecordingRecord)
+  /// A recording takes no more frames, or takes them again.
+  case paused(RecordingRecord)
+  case resumed(RecordingRecord)
   /// A file is complete, or will not be made. It may end without having been started.
   case ended(RecordingRecord)
   /// Live settings of a stage changed. The frame is the first for which they hold.

@@ -7,6 +7,7 @@ extension SinkRecorder {
   /// have reached a limit.
   func takes(_ record: FrameRecord) -> Bool {
     waitingSince = nil
+    if jobs.first?.isPaused == true { return false }
     if owesHistory { beginWithKept(before: record) }
     return !isCatchingUp && isTaken(record)
   }
@@ -14,7 +15,8 @@ extension SinkRecorder {
   func isTaken(_ record: FrameRecord) -> Bool {
     upcoming = record
     goOnInDelayed(with: record)
-    while let job = jobs.first, let reason = limitReached(job, record) {
+    // The first frame behind a pause has no time since the one before it.
+    while pausedSince == nil, let job = jobs.first, let reason = limitReached(job, record) {
       if reason != .split {
         end(0, reason, at: record.number)
       } else if !split(.split, at: record.number) {
@@ -27,6 +29,14 @@ extension SinkRecorder {
 
   func noteWritten(_ record: FrameRecord) {
     guard let job = jobs.first else { return }
+    if let since = pausedSince {
+      let pause = record.captured.nanoseconds.clampedDifference(since)
+      if job.record.firstFrame != nil { job.record.pausedNanoseconds += pause }
+      if let first = firstCaptured?.nanoseconds {
+        firstCaptured?.nanoseconds = first.clampedSum(pause)
+      }
+    }
+    pausedSince = nil
     job.written += 1
     job.record.counts[.delivered] += 1
     let mark = FrameMark(record)
@@ -48,9 +58,14 @@ extension SinkRecorder {
       state.counts[.unselected] += history?.addLost(lost) ?? 0
       return false
     }
-    if owesHistory { beginWithKept() }
+    if owesHistory, isTaking { beginWithKept() }
     // Frames of an earlier recording, which ended without waiting for them, may come now.
     guard let job = jobs.first, lost.number >= job.record.begin ?? 0 else { return false }
+    if job.isPaused {
+      job.record.counts[lost.fate] += 1
+      state.counts[.unselected] += history?.addLost(lost) ?? 0
+      return false
+    }
     if isCatchingUp, let history {
       _ = history.addLost(lost)
       return false

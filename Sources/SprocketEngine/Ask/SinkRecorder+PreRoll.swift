@@ -8,7 +8,7 @@ internal import SprocketCore
 ///   previous one. A new epoch begins with nothing kept.
 extension SinkRecorder {
   /// Frames that belong to the recording under way are kept and not written yet.
-  var isCatchingUp: Bool { !jobs.isEmpty && history?.oldest != nil }
+  var isCatchingUp: Bool { isTaking && history?.oldest != nil }
 
   /// Nanoseconds that the thread spends on kept frames for each frame that arrives, until the recording has
   /// caught up; it writes two at least. Larger: kept frames are written sooner, and new frames wait longer.
@@ -24,13 +24,13 @@ extension SinkRecorder {
     recorder.withHeldBytes(of: frame) { bytes in
       // Kept frames belong to the recording: it writes them to make room, and drops none.
       while isCatchingUp, !history.hasRoom(for: bytes.count) { writeKept(1) }
-      if !jobs.isEmpty, !history.hasRoom(for: bytes.count), isTaken(record) {
+      if isTaking, !history.hasRoom(for: bytes.count), isTaken(record) {
         // The frame is larger than the whole memory. All frames before it are written, so it can be written
         // at once.
         return write(bytes, record)
       }
       state.counts[.unselected] += history.add(
-        record, bytes, forgets: jobs.isEmpty, byKeys: state.dependence.isOn)
+        record, bytes, forgets: !isTaking, byKeys: state.dependence.isOn)
     }
     let end = monotonicNow() + Self.stride
     writeKept(2)
@@ -65,7 +65,7 @@ extension SinkRecorder {
   /// Writes kept frames, the oldest first, while a recording takes them.
   func writeKept(_ most: Int = .max) {
     var left = most
-    while left > 0, !jobs.isEmpty, let history {
+    while left > 0, isTaking, let history {
       if owesHistory { beginWithKept() }
       guard let entry = history.oldest else { return }
       if entry.fate == nil {

@@ -50,6 +50,8 @@ final class SinkRecorder: @unchecked Sendable {
   var delayed: [(file: Job, number: UInt64)] = []
   /// The frame that comes next, while requests and limits before it are looked at.
   var upcoming: FrameRecord?
+  /// When the time of the first recording stopped, from a pause up to its next frame, nanoseconds.
+  var pausedSince: Int64?
   /// Since when the next stamp waits and no frame has come.
   var waitingSince: Int64?
   /// Frames below this number are `flushed`: a recording ended without waiting for them.
@@ -74,8 +76,6 @@ final class SinkRecorder: @unchecked Sendable {
     (history, choices) = recorder.preRoll?.use == .choices ? (nil, kept) : (kept, nil)
     isAdmitting = kept != nil
   }
-
-  var isRecording: Bool { !jobs.isEmpty }
 
   /// Whether no recording is under way and no frame is kept for a later one.
   var keepsNothing: Bool { jobs.isEmpty && history == nil && choices == nil }
@@ -118,6 +118,7 @@ final class SinkRecorder: @unchecked Sendable {
         dropAll(id, .asked, at: number)
       }
     case .refuse: dropAll(id, .refused, at: number)
+    case .pause, .resume: setPaused(kind == .pause, id, at: number)
     case .next, .change: break
     }
   }
@@ -191,7 +192,8 @@ final class SinkRecorder: @unchecked Sendable {
 
   private func start(_ job: Job, at number: UInt64, isFirst: Bool = true) {
     if isFirst {
-      (firstCaptured, earlierBytes, lastDiskCheck, lastRefusal) = (nil, 0, nil, nil)
+      (firstCaptured, pausedSince, lastDiskCheck) = (nil, nil, nil)
+      (lastRefusal, earlierBytes) = (nil, 0)
     }
     job.record.begin = number
     if isFirst { job.record.asked = job.askedFrame ?? number }
@@ -220,6 +222,7 @@ final class SinkRecorder: @unchecked Sendable {
     let job = jobs.remove(at: index)
     if index == 0 {
       endFile(at: number)
+      if job.isPaused { dropHistory() }
       for (file, _) in delayed { drop(file, reason, at: number) }
       delayed = []
     }
@@ -263,6 +266,7 @@ final class SinkRecorder: @unchecked Sendable {
     endFile(at: number)
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
+    next.isPaused = job.isPaused
     jobs[0] = next
     start(next, at: number, isFirst: false)
   }

@@ -21,6 +21,9 @@ struct Stamp {
     case change
     /// The recording cannot begin, because another one is under way.
     case refuse
+    /// It takes no frames up to `resume`.
+    case pause
+    case resume
   }
 
   /// A step that a gate took.

@@ -187,7 +187,9 @@ final class SinkWorker: @unchecked Sendable {
     let frame = unsafe PackedFrame(
       view: view(of: slot, now: monotonicNow()), bytes: slot.pointee.packed + place.packedOffset,
       count: packed)
-    return state.recordings?.holds(frame) ?? false
+    guard let recordings = state.recordings, recordings.holds(frame) else { return false }
+    recordings.noteHeld()
+    return true
   }
 
   func view(of slot: UnsafeMutablePointer<FrameStorage>, now: Int64) -> FrameView {

@@ -145,7 +145,7 @@ extension SourcePump {
       case .ended(let id), .end(let id):
         requests.ended.append(id)
         noteEnded(id)
-      case .begin, .choose, .next: break
+      case .begin, .choose, .next, .pause, .resume: break
       }
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
       if let stamped = gates[index].gate.apply(step.change) {

@@ -31,8 +31,8 @@ final class AudioTrack {
   let format: AudioFormat
   let reader: AudioReader
   let settings: RecordedSound
-  /// Time of the first sample, nanoseconds.
-  let start: Int64
+  /// Time of the first sample, nanoseconds; later by what was left out.
+  private(set) var start: Int64
   /// Goes on with the sample at which the last file ended.
   private let isJoined: Bool
 
@@ -125,6 +125,14 @@ final class AudioTrack {
         try passSilence(to: emitted < skipStart ? min(limit, skipStart) : limit, emit)
       }
     }
+  }
+
+  /// The file does not have `nanoseconds` before `time`, the time of its next picture. A resampler goes on
+  /// with what it holds, some milliseconds from before that.
+  func leaveOut(_ nanoseconds: Int64, before time: Int64) {
+    start = start.clampedSum(nanoseconds)
+    (place, pending, passed) = (nil, PendingSound(), fed)
+    reader.skip(before: time)
   }
 
   /// The sample from which silence may be left out: what encoders and a resampler hold is silence then.

@@ -2,24 +2,6 @@ internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketLibAV
 
-extension FrameFormat {
-  /// Whether one file can hold pictures of both formats. An encoder converts the samples of pictures,
-  /// `isEncoded`, to those of the first.
-  func hasPictures(like other: FrameFormat, isEncoded: Bool) -> Bool {
-    guard width == other.width, height == other.height else { return false }
-    let (mine, others) = (presentation, other.presentation)
-    // Greys have no matrix.
-    let matrices = Set([color.matrix, other.color.matrix]).subtracting([.unspecified])
-    return isEncoded
-      ? color.range == other.color.range && matrices.count < 2
-        && mine.orientation == others.orientation && mine.fieldOrder == others.fieldOrder
-        && (mine.pixelAspect == others.pixelAspect
-          || !mine.pixelAspect.isOblong && !others.pixelAspect.isOblong)
-      : image == other.image && color == other.color && mine == others
-        && hasFieldImages == other.hasFieldImages && packets == other.packets
-  }
-}
-
 extension MovieSink {
   func description(_ format: FrameFormat, isEncoded: Bool) -> MovieDescription {
     var format = format

@@ -6,7 +6,7 @@ extension MovieRecording {
   /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was; and what
   /// was written is synced in time, if that is asked for.
   func idle() throws(RunError) {
-    guard muxer != nil else { return }
+    guard muxer != nil, pausedAt == nil else { return }
     let silent = monotonicNow() - lastWritten
     if silent > Self.longestPause { try pauseEncoder() }
     if !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
@@ -18,11 +18,11 @@ extension MovieRecording {
     try noteDurable()
   }
 
-  /// Ends the sound where the picture ends: at `next`, or when the last picture has lasted as long as
-  /// pictures do. On the sink's thread, since the next file may begin with the sample behind.
+  /// Ends the sound where the picture ends (`pictureEnd`); in a pause it has ended there. On the sink's
+  /// thread, since the next file may begin with the sample behind.
   func endSound(before next: Timestamp?) throws(RunError) {
-    guard !tracks.isEmpty, muxer != nil else { return }
-    let end = next?.nanoseconds ?? lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap))
+    guard !tracks.isEmpty, muxer != nil, pausedAt == nil else { return }
+    let end = pictureEnd(before: next)
     let deadline = monotonicNow() + Self.soundPatience
     for index in tracks.indices {
       let isStuck = tracks[index].reader.isStuck

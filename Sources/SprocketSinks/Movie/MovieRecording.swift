@@ -12,11 +12,13 @@ final class MovieRecording: RecordingFile {
   private var description: MovieDescription?
   let output: MovieOutput
   var muxer: Muxer?
-  private var clock: MovieClock
+  var clock: MovieClock
   private var completer = JPEGCompleter()
   var lastTick: Int64 = 0
   var lastGap: Int64 = 1
-  private var startsAnew = false
+  var startsAnew = false
+  /// In a pause, up to the next picture: when the movie's time stopped, nanoseconds.
+  var pausedAt: Int64?
   private var hasFailed = false
   /// Frames in whole fragments that the kernel took, and where the last of these ends.
   private var takenFrames: UInt64 = 0
@@ -141,7 +143,9 @@ final class MovieRecording: RecordingFile {
   /// has not been heard yet comes with a later one.
   func advance(_ record: FrameRecord) throws(RunError) -> Int64 {
     let time = record.captured.nanoseconds
-    if startsAnew {
+    if pausedAt != nil {
+      goOn(at: time)
+    } else if startsAnew {
       startsAnew = false
       clock.resume(at: time, gap: nanoseconds(nominalTicks ?? lastGap))
     }

@@ -73,6 +73,12 @@ extension MovieSink {
     }
   }
 
+  public func pause(before next: Timestamp?) -> Int64? {
+    try? writeReports()
+    // An error is the file's, and the next frame's `write` tells it.
+    return (try? recording?.pause(before: next)) ?? nil
+  }
+
   public func end(before next: Timestamp?) {
     if let recording { count(recording) }
     // Of frames that were lost behind the last one; an error is the file's.

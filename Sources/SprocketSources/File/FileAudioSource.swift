@@ -259,7 +259,7 @@ public final class FileAudioSource: AudioSource {
 
 extension AudioFormat {
   /// `nil` for a rate or a count of channels that Sprocket does not take.
-  fileprivate init?(checked format: PCMFormat) {
+  init?(checked format: PCMFormat) {
     guard Self.rates.contains(format.rate), 1...Self.mostChannels ~= format.channels else {
       return nil
     }

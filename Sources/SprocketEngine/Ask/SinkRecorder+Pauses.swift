@@ -1,0 +1,37 @@
+internal import SprocketCore
+
+/// Pauses: a recording stays under way and takes no frames.
+///
+/// Keeps of the contract of requests:
+/// - A24: frames of a pause are `unselected` in the recording's record, and not in its file, whose time stops
+///   meanwhile. The recording goes on with the frame of the stamp, without frames that were kept before it.
+extension SinkRecorder {
+  var isRecording: Bool { !jobs.isEmpty }
+
+  /// Whether a recording takes frames: it is under way, and not paused.
+  var isTaking: Bool { jobs.first.map { !$0.isPaused } ?? false }
+
+  /// Pauses a recording, or goes on with it: without frames that were kept meanwhile.
+  func setPaused(_ isPaused: Bool, _ id: RecordingID, at number: UInt64) {
+    if isPaused, jobs.first?.record.id == id { writeKept() }
+    guard let job = jobs.first(where: { $0.record.id == id }), job.isPaused != isPaused else {
+      return
+    }
+    job.isPaused = isPaused
+    if job === jobs.first {
+      if isPaused, hasBegun, job.written > 0 {
+        let next = upcoming?.number == number ? upcoming?.captured : nil
+        pausedSince = recorder.pause(before: next) ?? job.record.lastFrame?.captured.nanoseconds
+      } else if !isPaused {
+        dropHistory()
+        state.dependence.restart()
+      }
+    }
+    list.notePause(job)
+  }
+
+  /// A frame was kept for later recordings: the one under way has it not, if it is paused.
+  func noteHeld() {
+    if let job = jobs.first, job.isPaused { job.record.counts[.unselected] += 1 }
+  }
+}
