@@ -177,10 +177,12 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
       name: "gone", formats: [DeviceFormat(Cameras.middle, .mjpeg, rates: rates)]
     ) { choice throws(RunError) in
       if fault.isThere.withLock({ $0 }) { throw RunError(.failed, "the camera is gone") }
-      return try FrailSource(choice, fault)
+      return try FrailSource(choice, Fault())
     }
     let session = try await running(watching(Seen()), camera: camera)
     let stream = session.runtimeErrors
+    let errors = Shared<[CaptureError]>([])
+    let reader = Task { for await error in stream { errors.change { $0.append(error) } } }
     fault.isThere.withLock { $0 = true }
     // Sound that is read begins a new run.
     let error = await #expect(throws: CaptureError.self) {
@@ -192,11 +194,10 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
     expectFalse(session.isRunning)
     await expectEqual(session.inputs.count, 1)
     await session.stop()
-    var told: [CaptureError] = []
-    for await error in stream {
-      told.append(error)
-      if told.count == 2 { break }
-    }
+    await expectTrue(until { errors.value.count >= 2 })
+    reader.cancel()
+    let told = errors.value
+    try #require(told.count == 2)
     expectEqual(told.map(\.isThrown), [false, true])
     expectEqual(error?.description, told[1].description)
     expectEqual(told[0].description.hasPrefix("the session has stopped"), true)
