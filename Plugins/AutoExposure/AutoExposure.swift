@@ -67,9 +67,7 @@ public struct AutoExposure: Stage {
   var controls = ExposureControls()
   var line = ExposureProgram(exposure: nil, gain: nil)
   var control = ExposureControl(range: 0...0, curve: ToneCurve(.unspecified), isTold: false)
-  /// The report and its sentences are reused for every frame, because making them allocates.
   var report = Report()
-  var words: [Report.State: ReportWord<Report.State>] = [:]
   var state = Report.State.waiting
   /// The exposure to keep: the one of mode `custom`, or the converged one of `auto`. It is set again after a
   /// replug.
@@ -92,7 +90,6 @@ public struct AutoExposure: Stage {
     meter = try setup.reader(ExposureReport.self, from: "meter")
     writer = setup.report(Report.self)
     let format = setup.format
-    for state in Report.State.allCases { words[state] = ReportWord(state) }
     controls = ExposureControls(port)
     isFirstFrame = true
     unknown = 0
@@ -148,7 +145,7 @@ public struct AutoExposure: Stage {
     let number = frame.record.number
     for index in 0..<frame.eventCount { take(frame.event(index)) }
     if state != .refused, state != .lost { steer(frame, number) }
-    tell(&frame)
+    tell(&frame, number)
     return .keep
   }
 
@@ -177,7 +174,7 @@ public struct AutoExposure: Stage {
       }
       owesKept = kept != nil
     }
-    if let kept, owesKept, ask(kept, at: number) { owesKept = false }
+    if let kept, owesKept, ask(kept, at: number, isAgain: true) { owesKept = false }
     if kept != nil || isRight || settings.mode == .locked {
       state = settings.mode == .custom ? .custom : .locked
       return
@@ -225,15 +222,18 @@ public struct AutoExposure: Stage {
   }
 
   @discardableResult
-  private mutating func ask(_ point: ExposureProgram.Point, at number: UInt64) -> Bool {
-    guard controls.ask(point, at: number) else { return false }
+  private mutating func ask(
+    _ point: ExposureProgram.Point, at number: UInt64, isAgain: Bool = false
+  ) -> Bool {
+    guard controls.ask(point, at: number, isAgain: isAgain) else { return false }
     writes += 1
     return true
   }
 
-  private mutating func tell(_ frame: inout FrameView) {
+  private mutating func tell(_ frame: inout FrameView, _ number: UInt64) {
     guard let writer else { return }
-    report.state = words[state] ?? report.state
+    report.state = state
+    report.isShown = controls.isShown(at: number)
     report.exposureMicroseconds = controls.asked?.exposure ?? .nan
     report.gain = controls.asked?.gain ?? .nan
     report.delay = controls.delay.map { Double($0) } ?? .nan

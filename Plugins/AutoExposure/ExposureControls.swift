@@ -36,17 +36,24 @@ struct ExposureControls: Sendable {
     return first + (gain?.takeOver(at: number) ?? [])
   }
 
-  /// Writes the controls that change. Returns false if too many writes are in flight; one of the two may have
-  /// been written then.
-  mutating func ask(_ point: ExposureProgram.Point, at number: UInt64) -> Bool {
-    if let time = point.exposure, time != exposure?.asked {
+  /// Writes the controls that change; with `isAgain` also those that somebody else has changed since. Returns
+  /// false if too many writes are in flight; one of the two may have been written then.
+  mutating func ask(
+    _ point: ExposureProgram.Point, at number: UInt64, isAgain: Bool = false
+  ) -> Bool {
+    if let time = point.exposure, exposure?.needsWrite(of: time, isAgain: isAgain) == true {
       guard exposure?.write(time, at: number) == true else { return false }
     }
-    if let factor = point.gain, factor != gain?.asked {
+    if let factor = point.gain, gain?.needsWrite(of: factor, isAgain: isAgain) == true {
       guard gain?.write(factor, at: number) == true else { return false }
     }
     asked = point
     return true
+  }
+
+  /// Whether the frame shows all that was asked for.
+  func isShown(at number: UInt64) -> Bool {
+    (exposure?.isShown(at: number) ?? true) && (gain?.isShown(at: number) ?? true)
   }
 
   /// Takes an event. If it reports that a write was refused, returns the control of that write; else `nil`.
@@ -84,5 +91,11 @@ struct ExposureControls: Sendable {
       gainPart = log2(factor)
     }
     return (log2(product), gainPart)
+  }
+}
+
+extension SteeredControl {
+  fileprivate func needsWrite(of wanted: Double, isAgain: Bool) -> Bool {
+    wanted != asked || (isAgain && value.map { $0 != wanted } ?? false)
   }
 }

@@ -1,47 +1,13 @@
-public import SprocketCore
+import SprocketCore
 
 // What happens at each frame: answers in, a look, a write, a report.
 
 extension AutoFocus {
-  /// What the controller did at a frame.
-  public struct Report: FrameReport {
-    var state: ReportWord<FocusControl.State>
-    /// Where the lens was sent last; NaN before that.
-    var position: Double
-    /// The highest score of the latest search, as `focus` has it.
-    var best: Double
-    /// Positions that the latest search has looked at.
-    var looks: UInt32
-    /// Searches that were begun.
-    var searches: UInt32
-
-    public init() {
-      self.init(ReportWord(.waiting))
-    }
-
-    /// Of a control in that state; before there is one, without.
-    init(_ state: ReportWord<FocusControl.State>, _ control: FocusControl? = nil) {
-      self.state = state
-      position = control?.travel.position ?? .nan
-      best = control?.search.bestScore ?? 0
-      looks = UInt32(control?.search.looks.count ?? 0)
-      searches = UInt32(clamping: control?.searches ?? 0)
-    }
-
-    public static var fields: [ReportField<Self>] {
-      [
-        ReportField("state", \.state),
-        ReportField("position", unit: "0 nearest to 1 furthest", \.position),
-        ReportField("best", \.best),
-        ReportField("looks", unit: "positions", \.looks),
-        ReportField("searches", \.searches),
-      ]
-    }
-  }
-
   var report: Report? {
-    guard let control, let word = words[control.state] else { return nil }
-    return Report(word, control)
+    guard let control else { return nil }
+    var report = Report(control)
+    report.isShown = isShown && wanted == nil
+    return report
   }
 
   /// Takes what the source said of writes.

@@ -80,7 +80,6 @@ public struct AutoFocus: Stage {
   var wanted: Double?
   /// Whether the latest write shows.
   var isShown = true
-  var words: [FocusControl.State: ReportWord<FocusControl.State>] = [:]
   public internal(set) var notes: [String] = []
 
   public init() {}
@@ -107,7 +106,6 @@ public struct AutoFocus: Stage {
       stop("the camera has come back without a control of its lens")
     }
     if hasEnded { control?.fail() }
-    for state in FocusControl.State.allCases { words[state] = ReportWord(state) }
     return setup.format
   }
 

@@ -20,20 +20,7 @@ struct FocusControl: Sendable {
     case custom(Double)
   }
 
-  enum State: String, ReportWords {
-    /// Nothing was decided so far.
-    case waiting
-    case coarse, fine
-    /// On the way to what was found, or was asked for.
-    case settling
-    /// There, and watching the scene.
-    case focused
-    /// Nothing stands out; watching the scene.
-    case resting
-    case locked
-    /// The lens does not move.
-    case failed
-  }
+  typealias State = AutoFocus.Report.State
 
   private var mode: Mode
   private let lens: LensRange

@@ -50,10 +50,6 @@ public struct Bracket: Stage {
   private var autoExposure: ReportReader<AutoExposureReport>?
   private var control: BracketControl?
   private var report = Report()
-  private var words: [Report.State: ReportWord<Report.State>] = [:]
-  private var proofs: [Report.Proof: ReportWord<Report.Proof>] = [:]
-  private var following: [ReportWord<AutoExposureReport.State>] = []
-  private var underway: [ReportWord<AutoExposureReport.State>] = []
 
   public init() {}
 
@@ -70,10 +66,6 @@ public struct Bracket: Stage {
       ? try setup.reader(FocusReport.self, from: "focus")
       : try? setup.reader(FocusReport.self, from: "focus")
     autoExposure = try? setup.reader(AutoExposureReport.self, from: "autoexposure")
-    for state in Report.State.allCases { words[state] = ReportWord(state) }
-    for proof in Report.Proof.allCases { proofs[proof] = ReportWord(proof) }
-    following = [.converged, .limited].map { ReportWord($0) }
-    underway = [.waiting, .adjusting].map { ReportWord($0) }
     report.steps = UInt32(settings.steps.values.count)
     if control?.begin(again: port) == true { return setup.format }
     let rate = setup.format.rate.framesPerSecond
@@ -127,19 +119,23 @@ public struct Bracket: Stage {
       inForce: record.inForce, levels: metered.map { LevelShares($0.histogram) },
       mean: metered?.mean, clipped: metered?.clipped ?? 0, score: isSharp?.score,
       exposure: exposure.map { state in
-        following.contains(state) ? .follows : underway.contains(state) ? .underway : .ended
+        switch state {
+        case .converged, .limited: .follows
+        case .waiting, .adjusting: .underway
+        case .locked, .custom, .unanswered, .refused, .lost: .ended
+        }
       })
   }
 
   private mutating func tell(_ frame: inout FrameView, _ chosen: BracketControl.Chosen?) {
     guard let writer, let control else { return }
-    report.state = words[control.state] ?? report.state
+    report.state = control.state
     report.isOver = control.phase == .over
     report.step = chosen.map { UInt32($0.step + 1) } ?? 0
     report.asked = chosen?.asked ?? .nan
     report.measured = chosen?.measured ?? .nan
     report.value = chosen?.value ?? .nan
-    report.verified = proofs[chosen?.proof ?? .none] ?? report.verified
+    report.verified = chosen?.proof ?? .none
     frame.write(report, writer)
   }
 

@@ -11,14 +11,12 @@ final class CodeScanner {
   /// Luma without padding between the rows, if the frame's has some.
   private var copy: [UInt8]
   private var shape: BarShape
-  private let words: [(kind: ZBarSymbology, word: ReportWord<CodeType>)]
 
   init(_ types: Set<CodeType>, width: Int, height: Int, scale: LumaScale) throws(ZBarError) {
     scanner = try ZBarScanner(Set(types.map(\.symbology)))
     (self.width, self.height, self.scale) = (width, height, scale)
     copy = [UInt8](repeating: 0, count: width * height)
     shape = BarShape(width: width, height: height)
-    words = ZBarSymbology.allCases.map { ($0, ReportWord(CodeType($0))) }
   }
 
   func report(on frame: borrowing FrameView, limit: Int) -> CodesReport {
@@ -45,9 +43,7 @@ final class CodeScanner {
         return
       }
       var code = FoundCode()
-      for index in words.indices where words[index].kind == symbol.kind {
-        code.typeWord = words[index].word
-      }
+      code.type = CodeType(symbol.kind)
       code.quality = UInt32(clamping: symbol.quality)
       code.corners = symbol.kind == .qr ? square(symbol) : bars(symbol)
       symbol.withPayload { report.add(code, payload: $0) }

@@ -156,10 +156,13 @@ public struct MotionDetection: FrameReport {
   public var score = 0.0
   /// Number of connected moving areas.
   public var regions: UInt32 = 0
-  /// Bounding box of the largest area; all 0 if nothing moves.
+  /// Left edge of the largest area's bounding box, 0 to 1; all four are 0 if nothing moves.
   public var x = 0.0
+  /// Top edge of the largest area's bounding box, 0 to 1.
   public var y = 0.0
+  /// Width of the largest area's bounding box, 0 to 1.
   public var width = 0.0
+  /// Height of the largest area's bounding box, 0 to 1.
   public var height = 0.0
   /// `score` in each of 4x4 cells of the region, row by row.
   public var grid = GridValues(repeating: 0)

@@ -3,7 +3,7 @@ public import SprocketCore
 /// How the picture moved since the frame that it was compared with: the nearest intact earlier one.
 public struct MotionReport: FrameReport {
   /// What the frame was compared with.
-  public enum Comparison: String, CaseIterable, ReportWords {
+  public enum Comparison: String, ReportWords {
     /// There is nothing before it to compare with.
     case first
     case tracked
@@ -20,23 +20,26 @@ public struct MotionReport: FrameReport {
   ///
   /// in pixels of the full picture, x to the right and y down; no motion unless `tracked`.
   public var shiftX = 0.0
+  /// In pixels of the full picture; above 0 the picture moved down.
   public var shiftY = 0.0
-  /// Clockwise as seen.
+  /// In degrees, clockwise as seen.
   public var rollDegrees = 0.0
+  /// A factor above 0; above 1 the picture became larger.
   public var scale = 1.0
-  /// 0 to 1.
+  /// How sure the motion is, 0 to 1.
   public var confidence = 0.0
-  /// Points that were followed, and those of them that moved as the picture did.
+  /// Number of points that were followed.
   public var tracked: UInt32 = 0
+  /// Number of followed points that moved as the picture did.
   public var inliers: UInt32 = 0
   /// Capture time since the earlier frame, in milliseconds; 0 for the first.
   public var sinceMilliseconds = 0.0
-  public var comparison: ReportWord<Comparison>
+  /// What the frame was compared with.
+  public var comparison = Comparison.first
 
-  /// Looks through the words: a stage of many frames keeps one for each word.
-  public init() { comparison = ReportWord(.first) }
+  public init() {}
 
-  init(_ motion: FrameMotion, comparison: ReportWord<Comparison>) {
+  init(_ motion: FrameMotion) {
     shiftX = motion.fromEarlier.shiftX
     shiftY = motion.fromEarlier.shiftY
     rollDegrees = motion.fromEarlier.roll * 180 / .pi
@@ -45,14 +48,14 @@ public struct MotionReport: FrameReport {
     tracked = UInt32(motion.tracked)
     inliers = UInt32(motion.inliers)
     sinceMilliseconds = motion.seconds * 1000
-    self.comparison = comparison
+    comparison = motion.comparison
   }
 
-  func motion(_ words: MotionWords) -> FrameMotion {
+  var motion: FrameMotion {
     var motion = FrameMotion()
     motion.fromEarlier = Similarity(
       shiftX: shiftX, shiftY: shiftY, roll: rollDegrees * .pi / 180, scale: scale)
-    motion.comparison = words[comparison]
+    motion.comparison = comparison
     (motion.tracked, motion.inliers) = (Int(tracked), Int(inliers))
     motion.confidence = confidence
     motion.seconds = sinceMilliseconds / 1000
@@ -85,27 +88,4 @@ struct FrameMotion: Sendable {
   var confidence = 0.0
   /// Between the captures of the two.
   var seconds = 0.0
-}
-
-/// The report's words, looked up once.
-struct MotionWords {
-  private let first = ReportWord(MotionReport.Comparison.first)
-  private let tracked = ReportWord(MotionReport.Comparison.tracked)
-  private let cut = ReportWord(MotionReport.Comparison.cut)
-  private let blank = ReportWord(MotionReport.Comparison.blank)
-
-  subscript(comparison: MotionReport.Comparison) -> ReportWord<MotionReport.Comparison> {
-    switch comparison {
-    case .first: first
-    case .tracked: tracked
-    case .cut: cut
-    case .blank: blank
-    }
-  }
-
-  subscript(word: ReportWord<MotionReport.Comparison>) -> MotionReport.Comparison {
-    if word == tracked { return .tracked }
-    if word == blank { return .blank }
-    return word == cut ? .cut : .first
-  }
 }

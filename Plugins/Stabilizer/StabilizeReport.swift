@@ -11,22 +11,26 @@ public struct StabilizeReport: FrameReport {
   /// Both in pixels of pictures of one size; (0, 0) is the middle of the top left pixel, as for
   /// `cv2.warpAffine`. The inverse carries results found in the stabilized picture back.
   public var stabilizedFromSensor = MatrixValues(repeating: 0)
-  /// Where the camera looked, and where it seems to look now: sums of the shifts and the roll since the
-  /// latest start, in pixels of the full picture and in degrees.
+  /// Where the camera looked: the sum of the shifts to the right since the latest start, in pixels of the
+  /// full picture.
   public var pathX = 0.0
+  /// The sum of the shifts downwards since the latest start, in pixels of the full picture.
   public var pathY = 0.0
+  /// The sum of the rolls since the latest start, in degrees, clockwise as seen.
   public var pathRoll = 0.0
+  /// Where the camera seems to look in the stabilized picture, in the unit of `pathX`.
   public var smoothX = 0.0
+  /// Where the camera seems to look in the stabilized picture, in the unit of `pathY`.
   public var smoothY = 0.0
+  /// How the camera seems to be turned in the stabilized picture, in degrees.
   public var smoothRoll = 0.0
   /// Unused part of the crop margin, 0 to 1, on the axis with the least: 1 in the middle without roll, 0 at
   /// the sensor's edge.
   public var cropLeft = 1.0
-  /// Never `auto`.
-  public var mode: ReportWord<Stabilizer.Mode>
+  /// What steadies the picture: never `auto`.
+  public var mode = Stabilizer.Mode.off
 
-  /// Looks through the words: a stage of many frames keeps one.
-  public init() { mode = ReportWord(.off) }
+  public init() {}
 
   public static var fields: [ReportField<Self>] {
     [

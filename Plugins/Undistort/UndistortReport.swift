@@ -3,22 +3,24 @@ public import SprocketCore
 /// Where the points of a picture without distortion lie in the sensor's picture: the matrices of
 /// `GeometryReport`, and the lens between them. See `SensorMap` and `Lens` for the formulas.
 public struct UndistortReport: FrameReport {
+  /// A matrix from this picture's pixels to those of the picture without distortion.
   public var undistortedFromPicture = Projection.identity.values
+  /// A matrix from the pixels of the picture that was read to the sensor's.
   public var sensorFromDistorted = Projection.identity.values
-  /// Never `auto`.
-  public var model: ReportWord<Lens.Model>
-  /// Of the camera that made the distorted picture, and of the one that the undistorted picture seems to be
-  /// of: focal lengths and centres in pixels, as OpenCV writes them.
+  /// The model of the lens: never `auto`.
+  public var model = Lens.Model.pinhole
+  /// The camera that made the distorted picture: focal lengths and centre in pixels, as OpenCV writes them.
   public var cameraMatrix = Projection.identity.values
+  /// The camera that the undistorted picture seems to be of, in the form of `cameraMatrix`.
   public var newCameraMatrix = Projection.identity.values
-  /// In the order of OpenCV's vector of 14 coefficients; of a fisheye its k1, k2, k3 and k4 have these names.
+  /// Coefficients in the order of OpenCV's vector of 14; of a fisheye its k1, k2, k3 and k4 have these names.
+  /// The two of the tilt are in radians, the others have no unit.
   public var distortion = Lens.Distortion()
 
-  /// Looks through the words: a stage of many frames keeps one.
-  public init() { model = ReportWord(.pinhole) }
+  public init() {}
 
   init(_ lens: Lens) {
-    model = ReportWord(lens.model)
+    model = lens.model
     cameraMatrix = lens.camera.matrix
     newCameraMatrix = lens.undistorted.matrix
     distortion = lens.distortion

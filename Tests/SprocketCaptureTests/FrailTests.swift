@@ -112,6 +112,97 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
     await session.stop()
   }
 
+  @Test("each failure is one error of the stream, whatever throws it and whatever it leads to")
+  func onceEach() async throws {
+    let session = try CaptureSession()
+    let errors = Shared<[CaptureError]>([])
+    let stream = session.runtimeErrors
+    let reader = Task { for await error in stream { errors.change { $0.append(error) } } }
+    var thrown: [String] = []
+    func note(_ body: () async throws(CaptureError) -> Void) async {
+      do throws(CaptureError) { try await body() } catch { thrown.append(error.description) }
+    }
+    let (back, broken, fault) = (Cameras.back(), frail(nil), Fault())
+    await note { () throws(CaptureError) in try await session.start() }
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(back))
+      c.preset = .size(Cameras.middle)
+    }
+    await note { () throws(CaptureError) in
+      try await session.configure { c in c.preset = .size(CameraSize(1, 1)) }
+    }
+    await note { () throws(CaptureError) in
+      try await session.configure { _ throws(CaptureError) in
+        throw CaptureError(.cancelled, "the body gave up")
+      }
+    }
+    await note { () throws(CaptureError) in
+      try await session.switchCamera(to: CaptureDevice(sceneMicrophone: .init()))
+    }
+    try await session.start()
+    await note { () throws(CaptureError) in try await session.switchCamera(to: broken) }
+    // Another microphone begins a new run, with another camera that cannot be opened.
+    await note { () throws(CaptureError) in
+      try await session.configure { c throws(CaptureError) in
+        for input in c.inputs { c.remove(input) }
+        c.add(try DeviceInput(broken))
+        c.add(try DeviceInput(CaptureDevice(sceneMicrophone: .init())))
+        c.add(AudioDataOutput { _, _ in })
+      }
+    }
+    expectEqual(thrown.count, 6)
+    await expectTrue(until { errors.value.count >= thrown.count })
+    expectEqual(errors.value.map(\.description), thrown)
+    expectTrue(errors.value.allSatisfy(\.isThrown))
+    // A run that ends by itself is told of once, without the mark.
+    try await session.configure { c throws(CaptureError) in
+      for input in c.inputs { c.remove(input) }
+      c.add(try DeviceInput(frail(fault)))
+    }
+    if !session.isRunning { try await session.start() }
+    fault.isThere.withLock { $0 = true }
+    await expectTrue(until { !session.isRunning })
+    await expectTrue(until { errors.value.count > thrown.count })
+    await session.stop()
+    expectEqual(errors.value.dropFirst(thrown.count).map(\.description), ["the camera has failed"])
+    expectEqual(errors.value.last?.isThrown, false)
+    reader.cancel()
+  }
+
+  @Test("a change that fails and ends the run is an error of the call and one of the stream")
+  func noWayBack() async throws {
+    let fault = Fault()
+    let rates = CameraRates.these([FrameRate(frames: 30)])
+    let camera = CaptureDevice(
+      name: "gone", formats: [DeviceFormat(Cameras.middle, .mjpeg, rates: rates)]
+    ) { choice throws(RunError) in
+      if fault.isThere.withLock({ $0 }) { throw RunError(.failed, "the camera is gone") }
+      return try FrailSource(choice, Fault())
+    }
+    let session = try await running(watching(Seen()), camera: camera)
+    let stream = session.runtimeErrors
+    let errors = Shared<[CaptureError]>([])
+    let reader = Task { for await error in stream { errors.change { $0.append(error) } } }
+    fault.isThere.withLock { $0 = true }
+    // Sound that is read begins a new run.
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.configure { c throws(CaptureError) in
+        c.add(try DeviceInput(CaptureDevice(sceneMicrophone: .init())))
+        c.add(AudioDataOutput { _, _ in })
+      }
+    }
+    expectFalse(session.isRunning)
+    await expectEqual(session.inputs.count, 1)
+    await session.stop()
+    await expectTrue(until { errors.value.count >= 2 })
+    reader.cancel()
+    let told = errors.value
+    try #require(told.count == 2)
+    expectEqual(told.map(\.isThrown), [false, true])
+    expectEqual(error?.description, told[1].description)
+    expectEqual(told[0].description.hasPrefix("the session has stopped"), true)
+  }
+
   @Test("a callback may ask for the end, and a released session ends by itself") func callback()
     async throws
   {

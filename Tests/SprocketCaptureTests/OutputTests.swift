@@ -120,7 +120,7 @@ import Testing
         let geometry = PreviewGeometry(
           view: (375, 667), picture: (1920, 1080), gravity: gravity, orientation: orientation)
         for point in [Point(x: 0.5, y: 0.5), Point(x: 0.45, y: 0.6)] {
-          let shown = geometry.viewPoint(point)
+          let shown = try #require(geometry.viewPoint(point))
           let back = try #require(geometry.devicePoint(x: shown.x, y: shown.y))
           expectLess(abs(back.x - point.x), 1e-9)
           expectLess(abs(back.y - point.y), 1e-9)
@@ -134,6 +134,35 @@ import Testing
     // Beside the picture there is no point.
     let bars = PreviewGeometry(view: (100, 100), picture: (200, 100))
     expectNil(bars.devicePoint(x: 50, y: 10))
+  }
+
+  @Test("a view of no size, or of one that is no number, has no points") func viewsOfNoSize() {
+    let sizes = [0, -1, .nan, .infinity, -.infinity, 1e308, 1e-300, 100]
+    let points = [0, 0.5, 1, -3, .nan, .infinity, 1e308]
+    for width in sizes {
+      for picture in sizes {
+        for gravity in [VideoGravity.aspectFit, .aspectFill, .resize] {
+          for orientation in [Orientation.upright, .quarterTurn] {
+            let geometry = PreviewGeometry(
+              view: (width, 100), picture: (100, picture), gravity: gravity,
+              orientation: orientation)
+            let rect = geometry.pictureRect
+            expectTrue([rect.x, rect.y, rect.width, rect.height].allSatisfy(\.isFinite))
+            for point in points {
+              let there = geometry.devicePoint(x: point, y: 50)
+              expectTrue(there.map { 0...1 ~= $0.x && 0...1 ~= $0.y } ?? true)
+              let shown = geometry.viewPoint(Point(x: point, y: 0.5))
+              expectTrue(shown.map { $0.x.isFinite && $0.y.isFinite } ?? true)
+              let isView = width > 0 && width.isFinite
+              if !isView || !point.isFinite { expectNil(there) }
+              if !isView || !point.isFinite { expectTrue(shown == nil) }
+            }
+          }
+        }
+      }
+    }
+    expectNil(PreviewOutput().devicePoint(x: 0, y: 0))
+    expectTrue(PreviewOutput().geometry.viewPoint(.center) == nil)
   }
 
   @Test("a photograph and a recording in one call each") func short() async throws {

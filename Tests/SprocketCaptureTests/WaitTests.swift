@@ -76,7 +76,7 @@ struct Rejecting: Stage {
       camera, [.meter(), .autoExposure()],
       MetadataOutput(types: ["autoexposure"]) { objects in
         let report = objects.first?.report as? AutoExposureReport
-        states.change { $0.append(report?.state.word) }
+        states.change { $0.append(report?.state) }
       })
     try await camera.withConfiguration { c in c.setExposure(.locked) }
     await expectTrue(until { states.value.last == .locked })

@@ -32,7 +32,7 @@ struct Weather: FrameReport {
     case clear
     case overcast = "over\"cast"
   }
-  var sky = ReportWord(Sky.clear)
+  var sky = Sky.clear
   var wind: Int64 = 0
 
   static var fields: [ReportField<Weather>] { [.init("sky", \.sky), .init("wind", \.wind)] }
@@ -147,7 +147,7 @@ extension ReportLayout {
     var levels = Levels()
     for index in 0..<256 { levels.levels[index] = UInt32(index * index) }
     frame.store(levels, at: Self.levels)
-    frame.store(Weather(sky: ReportWord(.overcast), wind: 3), at: Self.weather)
+    frame.store(Weather(sky: .overcast, wind: 3), at: Self.weather)
     frame.add(Event(kind: .controlApplied, control: 3, ticket: 4, value: 0.25))
     frame.add(Event(kind: .stalled, value: 12.5))
     try frame.write(to: sink)

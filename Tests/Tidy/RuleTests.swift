@@ -68,6 +68,28 @@ struct RuleTests {
     expectEmpty(found(Rules.namesNoMachine, ["a.md": "our/" + "work/wt and ./" + "home/x\n"]))
   }
 
+  @Test func reportThatIsNotPublic() {
+    let report = """
+      public struct Report: FrameReport {
+        /// In levels, 0 to 255.
+        public var mean = 0.0
+        public init() {}
+        public var isDark: Bool { mean < 1 }
+        public static var fields: [ReportField<Self>] { [] }
+      }
+
+      """
+    let rule = Rules.reportsAreDocumented
+    expectEmpty(found(rule, ["Plugins/A/A.swift": report]))
+    let bare = report.replacing("        /// In levels, 0 to 255.\n", with: "")
+      .replacing("  /// In levels, 0 to 255.\n", with: "")
+    expectEqual(found(rule, ["Plugins/A/A.swift": bare]).count, 1)
+    let hidden = report.replacing("public var mean", with: "var mean")
+      .replacing("public struct", with: "struct")
+    expectEqual(found(rule, ["Plugins/A/A.swift": hidden]).count, 2)
+    expectEmpty(found(rule, ["Tests/A/A.swift": hidden]))
+  }
+
   @Test func unlistedUnsafe() {
     let list = [Permission("Sources", ["A"], "needed")]
     let tree = Tree([

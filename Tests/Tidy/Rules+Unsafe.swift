@@ -69,7 +69,7 @@ extension Rules {
         "Frame/FrameStorage",
         "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
-        "Source/CaptureSlot", "System/SystemMemory",
+        "Source/CaptureSlot", "Stage/Report", "System/SystemMemory",
       ],
       "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),
     Permission("Tests/SprocketTests", ["ShareReader"], "reads shared memory"),

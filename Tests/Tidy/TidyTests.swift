@@ -34,6 +34,7 @@ struct TidyTests {
     Claim("files are small", Rules.filesAreSmall),
     Claim("changes are told", Rules.changesAreTold),
     Claim("the README names the two commands", Rules.readmeNamesTheTwoCommands),
+    Claim("reports are public and documented", Rules.reportsAreDocumented),
     Claim("links lead somewhere", Rules.linksLeadSomewhere),
   ]
 

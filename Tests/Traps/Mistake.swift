@@ -13,7 +13,7 @@ enum Mistake: String, CaseIterable, SettingValue {
   case fill, take, cameraTake, sceneReclaim, replayReclaim
   // Of the program that sets up a run.
   case dumpSources, dumpSource, fourthPlane, pairedSource
-  case field, size, planeSize, workers, manyWorkers, traceLimit, movieQuality, stillQuality,
+  case field, words, size, planeSize, workers, manyWorkers, traceLimit, movieQuality, stillQuality,
     sharpest,
     preRoll, preRollSlack, preRollBytes, movieBegin, stillsBegin,
     unpacker,

@@ -119,6 +119,20 @@ struct FieldProbe: Stage {
   mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
 }
 
+/// A stage whose report has a set of one word.
+struct WordProbe: Stage {
+  enum OneWord: String, ReportWords { case only }
+  struct Report: FrameReport {
+    var word = OneWord.only
+    static var fields: [ReportField<Self>] { [ReportField("word", \.word)] }
+  }
+  static let order = Order.any
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+}
+
 /// A sink that makes its mistake at frame 2.
 final class ProbeSink: Sink {
   let name = "probe"

@@ -14,6 +14,7 @@ func stereo() -> AudioFormat { AudioFormat(number: .s16, rate: 48_000, channels:
 func make(_ mistake: Mistake) throws {
   switch mistake {
   case .field: _ = Plugin("probe", "makes mistakes", FieldProbe.self).stages.flatMap(\.fields)
+  case .words: _ = Plugin("probe", "makes mistakes", WordProbe.self).stages.flatMap(\.fields)
   case .size:
     _ = FrameFormat(pixelFormat: .grey, width: 0, height: 48, color: .jpeg, rate: .unknown)
   case .planeSize: _ = PixelFormat.grey.plane(1, width: 64, height: 48)

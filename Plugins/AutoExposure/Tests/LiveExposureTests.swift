@@ -36,7 +36,7 @@ private struct SimulatedMeter: Stage {
   private func run(
     _ changes: [(UInt64, (inout NewValues<AutoExposure.Settings>) -> Void)],
     _ choose: (inout AutoExposure.Settings) -> Void = { _ in }
-  ) throws -> [(setting: Double, state: ReportWord<AutoExposureReport.State>?)] {
+  ) throws -> [(setting: Double, state: AutoExposureReport.State?)] {
     let controls = [
       ControlDescription(
         name: "exposure", unit: "us", minimum: 10, maximum: 30_000, step: 1, defaultValue: 4000),
@@ -76,7 +76,7 @@ private struct SimulatedMeter: Stage {
     let frames = try run([(60, { $0.mode = .locked }), (140, { $0.mode = .continuous })])
     expectLess(abs(frames[60].setting), 0.15)
     expectTrue(frames[60..<142].allSatisfy { $0.setting == frames[60].setting })
-    expectTrue(frames[60..<140].allSatisfy { $0.state == ReportWord(.locked) })
+    expectTrue(frames[60..<140].allSatisfy { $0.state == .locked })
     expectLess(abs(frames[199].setting - 1), 0.15)
   }
 
@@ -84,7 +84,7 @@ private struct SimulatedMeter: Stage {
     let frames = try run([
       (60, { ($0.mode, $0.exposure, $0.gain) = (.custom, 20_000, 2) }), (120, { $0.gain = 4 }),
     ])
-    expectTrue(abs(frames[70].setting - 2) < 1e-6 && frames[70].state == ReportWord(.custom))
+    expectTrue(abs(frames[70].setting - 2) < 1e-6 && frames[70].state == .custom)
     expectEqual(frames[119].setting, frames[70].setting)
     expectLess(abs(frames[199].setting - 3), 1e-6)
   }
@@ -92,9 +92,9 @@ private struct SimulatedMeter: Stage {
   /// Once right, `auto` is locked; asked again, it adjusts to the light that there is.
   @Test func liveAutoAdjustsOnce() throws {
     let frames = try run([(20, { $0.mode = .auto }), (150, { $0.mode = .auto })])
-    expectTrue(frames[99].state == ReportWord(.locked) && frames[149].state == ReportWord(.locked))
+    expectTrue(frames[99].state == .locked && frames[149].state == .locked)
     expectEqual(frames[99].setting, frames[149].setting)
-    expectTrue(abs(frames[199].setting - 1) < 0.15 && frames[199].state == ReportWord(.locked))
+    expectTrue(abs(frames[199].setting - 1) < 0.15 && frames[199].state == .locked)
   }
 
   @Test func aLiveSpeedBoundsEachStep() throws {

@@ -30,7 +30,7 @@ private struct SimulatedScore: Stage {
   /// The lens at each of 300 frames, 0 to 1, and the state.
   private func run(
     _ changes: [(UInt64, (inout NewValues<AutoFocus.Settings>) -> Void)]
-  ) throws -> [(lens: Double, state: ReportWord<FocusControl.State>?)] {
+  ) throws -> [(lens: Double, state: FocusControl.State?)] {
     let lens = ControlDescription(
       name: "lens", unit: "", minimum: 0, maximum: 1, step: 0.01, defaultValue: 0.5)
     let camera = TestCamera(controls: [lens]) { number, values in
@@ -57,22 +57,22 @@ private struct SimulatedScore: Stage {
     let frames = try run([(90, { $0.mode = .locked }), (200, { $0.mode = .continuous })])
     expectLess(abs(frames[90].lens - 0.7), 0.03)
     expectTrue(frames[90..<202].allSatisfy { $0.lens == frames[90].lens })
-    expectTrue(frames[90..<200].allSatisfy { $0.state == ReportWord(.locked) })
-    expectTrue(abs(frames[299].lens - 0.2) < 0.03 && frames[299].state == ReportWord(.focused))
+    expectTrue(frames[90..<200].allSatisfy { $0.state == .locked })
+    expectTrue(abs(frames[299].lens - 0.2) < 0.03 && frames[299].state == .focused)
   }
 
   @Test func aLivePositionIsTaken() throws {
     let frames = try run([
       (50, { ($0.mode, $0.position) = (.custom, 0.9) }), (150, { $0.position = 0.1 }),
     ])
-    expectTrue(abs(frames[140].lens - 0.9) < 1e-6 && frames[140].state == ReportWord(.locked))
-    expectTrue(abs(frames[299].lens - 0.1) < 1e-6 && frames[299].state == ReportWord(.locked))
+    expectTrue(abs(frames[140].lens - 0.9) < 1e-6 && frames[140].state == .locked)
+    expectTrue(abs(frames[299].lens - 0.1) < 1e-6 && frames[299].state == .locked)
   }
 
   /// Once sharp, `auto` is locked; asked again, it searches once more.
   @Test func liveAutoFocusesOnce() throws {
     let frames = try run([(30, { $0.mode = .auto }), (200, { $0.mode = .auto })])
-    expectTrue(frames[99].state == ReportWord(.locked) && frames[299].state == ReportWord(.locked))
+    expectTrue(frames[99].state == .locked && frames[299].state == .locked)
     expectTrue(frames[99].lens == frames[201].lens && abs(frames[99].lens - 0.7) < 0.03)
     expectLess(abs(frames[299].lens - 0.2), 0.03)
   }

@@ -10,7 +10,6 @@ public struct MotionStage: Stage {
   public var settings = Settings()
   private var writer: ReportWriter<Report>?
   private var estimator: MotionEstimator?
-  private let words = MotionWords()
   private var unusable = UnusableMatrices()
 
   public var notes: [String] { unusable.notes("stabilize/estimate") }
@@ -35,7 +34,7 @@ public struct MotionStage: Stage {
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
     let motion = motion(of: frame)
-    frame.write(MotionReport(motion, comparison: words[motion.comparison]), writer)
+    frame.write(MotionReport(motion), writer)
     return .keep
   }
 

@@ -16,7 +16,6 @@ public struct PathStage: Stage {
   /// The later motions; never more than there was room for from the start.
   private var ahead: [FrameMotion] = []
   private var format: FrameFormat?
-  private let words = MotionWords()
   private var unusable = UnusableMatrices()
   private var limits: [String] = []
 
@@ -30,7 +29,7 @@ public struct PathStage: Stage {
     writer = setup.report(Report.self)
     (motion, planner, limits) = (nil, nil, [])
     report = Report()
-    report.mode = ReportWord(active)
+    report.mode = active
     report.set(stabilizedFromSensor: .identity, width: format.width, height: format.height)
     self.format = format
     guard active != .off else {
@@ -76,12 +75,12 @@ public struct PathStage: Stage {
     ahead.removeAll(keepingCapacity: true)
     for index in 0..<min(frame.laterCount, ahead.capacity) {
       guard let report = frame.later(index)?.read(motion) else { break }
-      ahead.append(report.motion(words))
+      ahead.append(report.motion)
     }
     // Without a report nothing is known of the motion.
     var unknown = FrameMotion()
     unknown.comparison = .blank
-    plan(frame.read(motion)?.motion(words) ?? unknown, format)
+    plan(frame.read(motion)?.motion ?? unknown, format)
   }
 
   private mutating func plan(_ motion: FrameMotion, _ format: FrameFormat) {

@@ -43,6 +43,8 @@ public final class CaptureDevice: Sendable {
     /// What was set of the session's loops, by stage: it holds whenever a session with these stages starts
     /// it.
     var loops: [String: SettingsChange] = [:]
+    /// Whether the exposure was locked last, rather than set by hand.
+    var isExposureLocked = false
     /// Of a microphone: what its sound is multiplied by, where a session has the stage `gain`.
     var volume: Double?
     /// The run that it is the camera of.

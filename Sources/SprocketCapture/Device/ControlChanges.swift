@@ -3,9 +3,12 @@ public import Sprocket
 /// What became of settings that were written to a camera.
 public struct ControlChange: Sendable {
   /// The first frame after all of them were applied: its running number, and when it was captured. It shows
-  /// them, unless `isOvertaken`. `nil` while the camera belongs to no running session.
+  /// them, unless `isOvertaken`. `nil` while the camera belongs to no running session, and where nothing was
+  /// set.
   public let firstFrame: FrameMark?
-  /// What the camera made of them, by the control's name.
+  /// What the camera made of them, by the control's name and in its own numbers. A loop of the session's
+  /// writes the exposure and gain of `.custom` and the position of `.locked` itself, and these are here; in
+  /// modes in which a loop decides there is no value.
   public let values: [String: Double]
   /// Whether a later call had changed one of the values by `firstFrame`. Then no frame shows all of them.
   public internal(set) var isOvertaken = false
@@ -19,6 +22,8 @@ struct ControlChanges: Sendable {
     var batch: ShownBatch
     /// The controls' names, in the order of the batch.
     let names: [String]
+    /// What loops were set to with it.
+    var loops: [LoopWish] = []
     var refusal: String?
     /// Once the batch is complete.
     var answer: Reply<ControlChange>.Answer?
@@ -35,6 +40,7 @@ struct ControlChanges: Sendable {
   private var waits: [Wait] = []
 
   var isEmpty: Bool { waits.isEmpty }
+  var hasLoops: Bool { waits.contains { !$0.loops.isEmpty && $0.answer == nil } }
 
   mutating func add(_ wait: Wait) { waits.append(wait) }
 
@@ -51,18 +57,28 @@ struct ControlChanges: Sendable {
     }
   }
 
-  /// Stores the answers of the batches that are complete at this frame.
-  mutating func see(_ frame: FrameMark) {
-    for index in waits.indices where waits[index].answer == nil {
-      let wait = waits[index]
-      waits[index].answer = wait.answer(
-        at: frame, isOvertaken: waits[(index + 1)...].contains { $0.replaces(wait, at: frame) })
+  /// A loop passes frames with its change of that number, from `first` on.
+  mutating func begin(_ loop: CaptureDevice.Loop, _ number: Int, from first: UInt64) {
+    for index in waits.indices {
+      for place in waits[index].loops.indices
+      where waits[index].loops[place].loop == loop && waits[index].loops[place].number == number {
+        waits[index].loops[place].first = first
+      }
     }
   }
 
-  /// Gives up those that are not complete.
-  mutating func cancel(because reason: String) {
+  /// Stores the answers of the batches that are complete at this frame.
+  mutating func see(_ frame: FrameMark, _ reports: LoopReports) {
     for index in waits.indices where waits[index].answer == nil {
+      let wait = waits[index]
+      waits[index].answer = wait.answer(at: frame, reports, later: waits[(index + 1)...])
+    }
+  }
+
+  /// Gives up those that are not complete; with `loops` only those that wait for a loop.
+  mutating func cancel(because reason: String, loops: Bool = false) {
+    for index in waits.indices
+    where waits[index].answer == nil && (!loops || !waits[index].loops.isEmpty) {
       waits[index].answer = .failure(
         CaptureError(.cancelled, "\(reason) before the camera showed the settings"))
     }
@@ -93,25 +109,42 @@ struct ControlChanges: Sendable {
 extension ControlChanges.Wait {
   /// `nil` while the camera has not answered, or does not show what it answered.
   fileprivate func answer(
-    at frame: FrameMark, isOvertaken: @autoclosure () -> Bool
+    at frame: FrameMark, _ reports: LoopReports, later: ArraySlice<Self>
   ) -> Reply<ControlChange>.Answer? {
     if batch.isAnswered, let refusal {
       return .failure(CaptureError(.controlUnsupported, refusal))
     }
     guard batch.isShown(at: frame.number) else { return nil }
-    return .success(
-      ControlChange(firstFrame: frame, values: values, isOvertaken: isOvertaken()))
+    var isOvertaken = later.contains { $0.replaces(self, at: frame) }
+    for wish in loops {
+      switch wish.progress(at: frame.number, reports) {
+      case .shown: continue
+      case .failed:
+        return .failure(
+          CaptureError(
+            .controlUnsupported, "the loop \(wish.loop.rawValue) has ended, so it sets nothing"))
+      case .waiting:
+        let isReplaced = later.contains { other in
+          other.loops.contains { $0.loop == wish.loop && $0.holds(at: frame.number) }
+        }
+        guard isReplaced else { return nil }
+        isOvertaken = true
+      }
+    }
+    return .success(ControlChange(firstFrame: frame, values: values, isOvertaken: isOvertaken))
   }
 
   private var values: [String: Double] {
-    Dictionary(zip(names, batch.values).map { ($0, $1.value) }) { $1 }
+    let written = zip(names, batch.values).map { ($0, $1.value) }
+    let ofLoops = loops.flatMap(\.values).map { ($0.name, $0.number) }
+    return Dictionary(written + ofLoops) { $1 }
   }
 
   /// Whether this later batch has replaced a value of `other` at the frame.
   fileprivate func replaces(_ other: Self, at frame: FrameMark) -> Bool {
-    guard source == other.source, refusal == nil, batch.isShown(at: frame.number) else {
-      return false
-    }
+    guard source == other.source, refusal == nil, batch.isShown(at: frame.number),
+      loops.allSatisfy({ $0.holds(at: frame.number) })
+    else { return false }
     let mine = values
     return other.values.contains { name, value in mine[name].map { $0 != value } ?? false }
   }
@@ -129,9 +162,12 @@ extension SessionRun {
     }
   }
 
-  /// A frame has passed, with its events.
-  func didSee(_ frame: FrameMark) {
-    updateChanges { $0.see(frame) }
+  /// A frame has passed, with its events and after the news.
+  func didSee(_ mark: FrameMark, _ frame: borrowing FrameView) {
+    stepRamp(at: mark.captured)
+    let reports = needsLoops ? LoopReports(frame) : LoopReports()
+    updateChanges { $0.see(mark, reports) }
+    settle(reports, at: mark)
   }
 
   /// Changes the batches that wait, and answers the calls that can return.

@@ -8,12 +8,14 @@ struct DeviceControls {
   let controls: [ControlDescription]
   /// Names of the plug-ins that the session's pictures pass: a loop among them decides over its control.
   var stages: Set<String> = []
+  /// The present value of a control, in its own numbers; `nil` where it is not known.
+  var now: (ControlDescription) -> Double? = { _ in nil }
 
   func find(_ names: String...) -> ControlDescription? {
     names.lazy.compactMap { name in controls.first { $0.name == name } }.first
   }
 
-  private func missing(_ what: String, _ remedy: String = "") -> CaptureError {
+  func missing(_ what: String, _ remedy: String = "") -> CaptureError {
     CaptureError(
       .controlUnsupported,
       "\(device) has no control for \(what)"
@@ -40,7 +42,9 @@ struct DeviceControls {
       }
       guard 0...1 ~= position else {
         throw CaptureError(
-          .valueOutOfRange, "a lens's position is 0, nearest, to 1, furthest, not \(position)")
+          .valueOutOfRange,
+          "the lens's position of \(device) is 0, nearest, to 1, furthest, not \(position.settingText)"
+        )
       }
       return off + [(lens.name, unit.number(of: position))]
     case .continuous(let point):
@@ -137,7 +141,8 @@ struct DeviceControls {
       switch name {
       case autoFocus?.name where value != 0: names.append(lens?.name)
       case autoGain?.name where value != 0: names.append(gain?.name)
-      case autoWhiteBalance?.name where value != 0: names.append("white_balance_temperature")
+      case autoWhiteBalance?.name where value != 0:
+        names += ["white_balance_temperature", "red_balance", "blue_balance"]
       case autoExposure?.name where autoExposure.flatMap({ choice("manual", of: $0) }) != value:
         names += [exposure?.name, gain?.name]
       default: break
@@ -172,25 +177,52 @@ struct DeviceControls {
     case .locked(let kelvins?):
       let control = find("white_balance_temperature")
       return off + [try value(kelvins, .number, control, "the colour temperature", "K")]
+    case .gains(let red, let blue):
+      let gains = try [("red_balance", red, "red"), ("blue_balance", blue, "blue")].map {
+        (gain) throws(CaptureError) in try balance(gain.1, gain.0, gain.2)
+      }
+      return off + gains
     }
   }
 
+  private func balance(
+    _ factor: Double, _ name: String, _ color: String
+  ) throws(CaptureError) -> (name: String, value: Double) {
+    let hasKelvins = find("white_balance_temperature") != nil
+    guard let control = find(name) else {
+      throw missing(
+        "the gain of \(color)", hasKelvins ? "set a colour temperature by .locked(kelvins:)" : "")
+    }
+    guard control.defaultValue ?? 1 > 0 else {
+      throw CaptureError(
+        .controlUnsupported,
+        "\(name) of \(device) has no known unit, because its default is not above 0; "
+          + "set its number by set(\"\(name)\", ...)")
+    }
+    return try value(factor, .gain, control, "the gain of \(color)", "times the camera's default")
+  }
+
   /// The control of the zoom, and its number that shows the whole picture.
-  var zoom: (name: String, base: Double, maximum: Double)? {
+  var zoom: (control: ControlDescription, base: Double)? {
     guard let zoom = find("zoom_absolute"), zoom.maximum > zoom.minimum else { return nil }
-    return (zoom.name, max(zoom.minimum, 1), zoom.maximum)
+    return (zoom, max(zoom.minimum, 1))
   }
 
   /// 1 is the whole picture.
   func values(forZoom factor: Double) throws(CaptureError) -> Values {
     guard let zoom else { throw missing("zoom", "add the stage crop to the session") }
-    guard factor >= 1, factor * zoom.base <= zoom.maximum else {
+    let most = zoom.control.maximum / zoom.base
+    guard factor >= 1, factor <= most else {
       throw CaptureError(
         .valueOutOfRange,
-        "the zoom of \(device) is 1 to \((zoom.maximum / zoom.base).settingText), "
-          + "not \(factor.settingText)")
+        "the zoom of \(device) is 1 to \(most.settingText), not \(factor.settingText)")
     }
-    return [(zoom.name, (factor * zoom.base).rounded())]
+    return [nearest(factor * zoom.base, of: zoom.control)]
+  }
+
+  /// A value that a control can have, nearest to a number.
+  func nearest(_ number: Double, of control: ControlDescription) -> (name: String, value: Double) {
+    (control.name, ControlUnit(.number, of: control)?.number(of: number) ?? number)
   }
 
   func values(for mode: TorchMode) throws(CaptureError) -> Values {
@@ -203,10 +235,11 @@ struct DeviceControls {
     case .on(let level?):
       guard let light = find("intensity_torch_mode") else { throw missing("the torch's level") }
       guard 0...1 ~= level else {
-        throw CaptureError(.valueOutOfRange, "a torch's level is 0 to 1, not \(level)")
+        throw CaptureError(
+          .valueOutOfRange, "the torch's level of \(device) is 0 to 1, not \(level.settingText)")
       }
       let value = light.minimum + level * (light.maximum - light.minimum)
-      return [(light.name, value.rounded()), (led.name, torch)]
+      return [nearest(value, of: light), (led.name, torch)]
     }
   }
 
@@ -225,10 +258,25 @@ struct DeviceControls {
         "\(device) has no control `\(name)`; "
           + knownNames(controls.map(\.name), near: name, "it has"))
     }
-    guard value >= control.minimum, value <= control.maximum else {
+    guard control.takes(value) else {
+      let text = value.settingText
       throw CaptureError(
-        .valueOutOfRange, "\(name)=\(value.settingText) is not allowed: give \(control.allowed)")
+        .valueOutOfRange,
+        "\(name)=\(text) of \(device) is not allowed: \(control.advice(insteadOf: text))")
     }
     return [(name, value)]
+  }
+}
+
+extension ControlDescription {
+  fileprivate func takes(_ number: Double) -> Bool {
+    switch kind {
+    case .menu(let choices): choices.contains { $0.value == number }
+    case .boolean: number == 0 || number == 1
+    case .text, .array: false
+    case .number, .button:
+      number >= minimum && number <= maximum
+        && (step <= 0 || abs((number - minimum).remainder(dividingBy: step)) <= step * 1e-6)
+    }
   }
 }

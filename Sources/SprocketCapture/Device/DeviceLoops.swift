@@ -1,60 +1,6 @@
 public import Sprocket
 internal import SprocketStages
 
-// The session's own loops: stages that steer the camera by what they measure. They decide where they are in
-// the chain; the camera's automatics do where they are not.
-extension DeviceControls {
-  /// What the loop is set to, the point first; `nil` where there is none.
-  func loop(for mode: FocusMode) -> [SettingsChange]? {
-    guard stages.contains("autofocus") else { return nil }
-    switch mode {
-    case .locked(nil): return [focus { $0.mode = .locked }]
-    case .locked(let position?): return [focus { ($0.mode, $0.position) = (.custom, position) }]
-    case .autoOnce(let point): return at(point) + [focus { $0.mode = .auto }]
-    case .continuous(let point): return at(point) + [focus { $0.mode = .continuous }]
-    }
-    func at(_ point: Point?) -> [SettingsChange] {
-      point.map { point in
-        [SettingsChange("focus", of: FocusScore.Settings.self) { $0.point = point }]
-      } ?? []
-    }
-  }
-
-  func loop(for mode: ExposureMode) -> [SettingsChange]? {
-    guard stages.contains("autoexposure") else { return nil }
-    switch mode {
-    case .locked: return [exposure { $0.mode = .locked }]
-    case .autoOnce(let point): return at(point) + [exposure { $0.mode = .auto }]
-    case .continuous(let point): return at(point) + [exposure { $0.mode = .continuous }]
-    case .custom(let duration, let gain):
-      return [
-        exposure { settings in
-          settings.mode = .custom
-          if let duration { settings.exposure = Double(duration.nanosecondCount) / 1000 }
-          if let gain { settings.gain = gain }
-        }
-      ]
-    }
-    func at(_ point: Point?) -> [SettingsChange] {
-      point.map { point in
-        [
-          SettingsChange("meter", of: ExposureMeter.Settings.self) {
-            ($0.mode, $0.point) = (.spot, point)
-          }
-        ]
-      } ?? []
-    }
-  }
-
-  private func focus(
-    _ choose: (inout NewValues<AutoFocus.Settings>) -> Void
-  ) -> SettingsChange { SettingsChange("autofocus", of: AutoFocus.Settings.self, choose) }
-
-  private func exposure(
-    _ choose: (inout NewValues<AutoExposure.Settings>) -> Void
-  ) -> SettingsChange { SettingsChange("autoexposure", of: AutoExposure.Settings.self, choose) }
-}
-
 /// A wait for the end of a loop's work.
 struct SettleWait: Sendable {
   let loop: CaptureDevice.Loop
@@ -67,7 +13,7 @@ struct SettleWait: Sendable {
 
 extension CaptureDevice {
   /// A loop of the session's that steers the camera.
-  public enum Loop: String, Sendable, Hashable {
+  public enum Loop: String, Sendable, Hashable, CaseIterable {
     case exposure = "autoexposure"
     case focus = "autofocus"
   }
@@ -88,12 +34,17 @@ extension CaptureDevice {
     return try await run.settle(loop, within: limit)
   }
 
-  /// Exposes for a point until it is right, then leaves the exposure as it is.
+  /// Exposes for a point until it is right, for `limit` at most, then locks the exposure: `exposureMode` is
+  /// `.locked`. It needs the session's stages `meter` and `autoexposure`. Throws as `settle` does; the loop
+  /// goes on then.
   public func exposeThenLock(
     at point: Point = .center, within limit: Duration = .seconds(5)
   ) async throws(CaptureError) {
-    try await withConfiguration { c in c.setExposure(.autoOnce(at: point)) }
+    let patience = max(limit, SessionRun.controlPatience)
+    _ = try await change(within: patience) { c in c.setExposure(.autoOnce(at: point)) }
     try await settle(.exposure, within: limit)
+    // Where the light is beyond the camera's range, the loop does not lock by itself.
+    _ = try await change(within: patience) { c in c.setExposure(.locked) }
   }
 }
 
@@ -109,17 +60,10 @@ extension SessionRun {
   }
 
   /// Sets loops, which were checked. They also hold for later runs of the camera.
-  func set(_ loops: [SettingsChange]) throws(CaptureError) {
-    guard !loops.isEmpty, let engine else { return }
-    for change in loops {
-      let loop = CaptureDevice.Loop(rawValue: change.stage)
-      if let loop { state.withLock { $0.loopChanges[loop, default: 0] += 1 } }
-      do throws(RunError) {
-        try engine.set(change)
-      } catch {
-        if let loop { state.withLock { $0.loopChanges[loop, default: 1] -= 1 } }
-        throw CaptureError(error, .busy)
-      }
+  func set(_ loops: [LoopSetting]) throws(CaptureError) {
+    guard let engine else { return }
+    for change in loops.flatMap(\.changes) {
+      do throws(RunError) { try engine.set(change) } catch { throw CaptureError(error, .busy) }
       device.state.withLock { device in
         device.loops[change.stage]?.add(change)
         if device.loops[change.stage] == nil { device.loops[change.stage] = change }
@@ -152,24 +96,47 @@ extension SessionRun {
 
   var hasSettling: Bool { state.withLock { !$0.settling.isEmpty } }
 
-  /// A loop's report of a frame has that state.
-  func settle(_ loop: CaptureDevice.Loop, _ word: String, at mark: FrameMark) {
-    guard let isWell = loop.outcome(word) else { return }
-    let done = state.withLock { state -> [SettleWait] in
-      // The engine says from which frame on a loop has what was set; a chain may hold earlier ones.
-      guard state.loopChanges[loop, default: 0] == 0 else { return [] }
-      let start = state.loopStarts[loop].map { $0 + Self.beginning } ?? 0
-      let isDone = { (wait: SettleWait) in
-        wait.loop == loop && mark.number >= max(wait.from, start)
+  /// Whether the reports of loops are waited for.
+  var needsLoops: Bool {
+    state.withLock { !$0.settling.isEmpty || $0.changes.hasLoops || $0.hasAutoOnce }
+  }
+
+  /// Answers those who wait for the end of a loop's work, and notes the end of a mode that ends by itself.
+  func settle(_ reports: LoopReports, at mark: FrameMark) {
+    for loop in CaptureDevice.Loop.allCases {
+      guard let progress = reports.progress(of: loop), let isWell = progress.isWell else {
+        continue
       }
-      defer { state.settling.removeAll(where: isDone) }
-      return state.settling.filter(isDone)
+      let done = state.withLock { state -> [SettleWait] in
+        // The engine says from which frame on a loop has what was set; a chain may hold earlier ones.
+        guard state.loopChanges[loop, default: 0] == state.loopsTold[loop, default: 0] else {
+          return []
+        }
+        let start = state.loopStarts[loop].map { $0 + Self.beginning } ?? 0
+        if case .locked = progress, mark.number >= start { state.noteLocked(loop) }
+        let isDone = { (wait: SettleWait) in
+          wait.loop == loop && mark.number >= max(wait.from, start)
+        }
+        defer { state.settling.removeAll(where: isDone) }
+        return state.settling.filter(isDone)
+      }
+      for wait in done {
+        wait.reply.answer(
+          isWell
+            ? .success(mark)
+            : .failure(CaptureError(.failed, "the picture does not answer to what is set")))
+      }
     }
-    for wait in done {
-      wait.reply.answer(
-        isWell
-          ? .success(mark)
-          : .failure(CaptureError(.failed, "the picture does not answer to what is set")))
+  }
+}
+
+extension LoopProgress {
+  /// Whether a loop has come to an end well; `nil` while it is on its way.
+  fileprivate var isWell: Bool? {
+    switch self {
+    case .underway: nil
+    case .settled, .locked: true
+    case .unanswered, .failed: false
     }
   }
 }
@@ -179,6 +146,17 @@ extension SessionRun.State {
   mutating func noteMode(_ settings: any KindSettings) {
     if let exposure = settings as? AutoExposure.Settings { exposureMode = exposure.mode }
     if let focus = settings as? AutoFocus.Settings { focusMode = focus.mode }
+  }
+
+  /// Whether a loop is in the mode that ends by itself.
+  var hasAutoOnce: Bool { exposureMode == .auto || focusMode == .auto }
+
+  /// A loop writes nothing more.
+  fileprivate mutating func noteLocked(_ loop: CaptureDevice.Loop) {
+    switch loop {
+    case .exposure: if exposureMode == .auto { exposureMode = .locked }
+    case .focus: if focusMode == .auto { focusMode = .locked }
+    }
   }
 }
 
@@ -203,38 +181,5 @@ extension SessionShape {
     camera?.state.withLock { device in
       for stage in changed { device.loops[stage.plugin.name] = nil }
     }
-  }
-}
-
-extension CaptureDevice.Loop {
-  /// Whether it has come to an end in that state, and well; `nil` while it is on its way.
-  fileprivate func outcome(_ state: String) -> Bool? {
-    switch state {
-    case "converged", "limited", "locked", "custom", "focused", "resting": true
-    case "unanswered", "refused", "lost", "failed": false
-    default: nil
-    }
-  }
-}
-
-/// Where the state of a loop is in a frame's reports.
-struct LoopReport {
-  let loop: CaptureDevice.Loop
-  private let layout: ReportLayout
-  private let field: ReportFieldDescription
-  private let words: [String]
-
-  /// `nil` for a report of another stage.
-  init?(_ layout: ReportLayout) {
-    guard let loop = CaptureDevice.Loop(rawValue: layout.plugin),
-      let field = layout.fields.first(where: { $0.name == "state" }),
-      case .word(let words) = field.kind
-    else { return nil }
-    (self.loop, self.layout, self.field, self.words) = (loop, layout, field, words)
-  }
-
-  func state(of frame: borrowing PackedFrame) -> String? {
-    let place = frame.value(field, of: layout, as: UInt8.self).map { Int($0) }
-    return place.flatMap { words.indices.contains($0) ? words[$0] : nil }
   }
 }

@@ -26,6 +26,10 @@ public enum ExposureMode: Sendable, Hashable {
 public enum WhiteBalanceMode: Sendable, Hashable {
   /// Stays as it is, or has a colour temperature in kelvins.
   case locked(kelvins: Double? = nil)
+  /// Gains of red and blue over green, by the camera's own controls (`red_balance`, `blue_balance`): 1 is
+  /// what the camera begins with, which drivers count linearly. More of both is a tint towards magenta, less
+  /// of both one towards green; the ratio of the two is the colour temperature.
+  case gains(red: Double, blue: Double)
   /// Measures once, then stays.
   case autoOnce
   case continuous

@@ -48,7 +48,8 @@ extension CaptureDevice {
   /// 1 is the sensor's base.
   public var gainRange: ClosedRange<Double>? { range(.gain, controls.gain) }
 
-  /// What decides over the exposure: the session's loop, without its point, or the camera.
+  /// What decides over the exposure: the session's loop, without its point, or the camera. `.autoOnce`
+  /// becomes `.locked` when the loop has done its work.
   public var exposureMode: ExposureMode? {
     let controls = controls
     switch state.withLock(\.run)?.exposureMode {
@@ -63,6 +64,7 @@ extension CaptureDevice {
       guard let now = value(of: auto) else { return nil }
       if controls.choice("manual", of: auto) != now { return .continuous() }
     }
+    if state.withLock(\.isExposureLocked) { return .locked }
     return .custom(duration: exposureDuration, gain: gain)
   }
 
@@ -71,7 +73,8 @@ extension CaptureDevice {
   /// 0 is nearest, 1 furthest.
   public var lensPosition: Double? { value(.lens, controls.lens) }
 
-  /// What decides over the focus: the session's loop, without its point, or the camera.
+  /// What decides over the focus: the session's loop, without its point, or the camera. `.autoOnce`
+  /// becomes `.locked` when the loop has done its work.
   public var focusMode: FocusMode? {
     let controls = controls
     switch state.withLock(\.run)?.focusMode {
@@ -100,20 +103,46 @@ extension CaptureDevice {
     if let auto = controls.autoWhiteBalance {
       guard let now = value(of: auto) else { return nil }
       if now != 0 { return .continuous }
-    } else if kelvins == nil {
+    } else if kelvins == nil, whiteBalanceGainRange == nil {
       return nil
+    }
+    if kelvins == nil, let gains = whiteBalanceGains {
+      return .gains(red: gains.red, blue: gains.blue)
     }
     return .locked(kelvins: value(of: kelvins))
   }
 
+  private var balances: [ControlDescription] {
+    let controls = controls
+    return ["red_balance", "blue_balance"].compactMap { controls.find($0) }
+      .filter { $0.defaultValue ?? 1 > 0 }
+  }
+
+  /// The gains of red and blue over green that are set; 1 is what the camera begins with. `nil` where the
+  /// camera has no controls for both (`WhiteBalanceMode.gains`).
+  public var whiteBalanceGains: (red: Double, blue: Double)? {
+    let gains = balances.compactMap { value(.gain, $0) }
+    return gains.count == 2 ? (gains[0], gains[1]) : nil
+  }
+
+  /// Gains that both red and blue can have.
+  public var whiteBalanceGainRange: ClosedRange<Double>? {
+    let ranges = balances.compactMap { range(.gain, $0) }
+    guard ranges.count == 2, ranges[0].overlaps(ranges[1]) else { return nil }
+    return ranges[0].clamped(to: ranges[1])
+  }
+
   /// Of the camera's own zoom. 1 is the whole picture.
   public var zoomRange: ClosedRange<Double>? {
-    controls.zoom.map { 1...$0.maximum / $0.base }
+    controls.zoom.map { 1...$0.control.maximum / $0.base }
   }
 
   public var zoomFactor: Double? {
-    controls.zoom.flatMap { zoom in value(of: zoom.name).map { $0 / zoom.base } }
+    controls.zoom.flatMap { zoom in value(of: zoom.control).map { $0 / zoom.base } }
   }
+
+  /// Whether the zoom goes to a factor by itself (`Configuration.rampZoom`).
+  public var isRampingZoom: Bool { state.withLock(\.run)?.isRampingZoom ?? false }
 
   public var torchMode: TorchMode? {
     let controls = controls

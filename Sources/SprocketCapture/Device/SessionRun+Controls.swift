@@ -4,15 +4,15 @@ internal import Sprocket
 // Controls of the camera that a run has.
 extension SessionRun {
   /// Time for a batch of controls to show. Larger: slower cameras are waited for.
-  private static let patience = Duration.seconds(3)
+  static let controlPatience = Duration.seconds(3)
 
-  /// Writes a batch, and waits for the frame that shows it. It writes before it suspends the caller, so that
-  /// an actor's batches are written in the order of its calls. These return in that order, unless one is
-  /// cancelled or its time is over.
+  /// Writes a batch, sets loops, begins or ends a ramp, and waits for the frame that shows it. It writes
+  /// before it suspends the caller, so that an actor's batches are written in the order of its calls. These
+  /// return in that order, unless one is cancelled or its time is over.
   nonisolated(nonsending) func write(
-    _ values: DeviceControls.Values
+    _ values: DeviceControls.Values, _ loops: [LoopSetting], _ ramp: ZoomRamp.Change?,
+    within limit: Duration
   ) async throws(CaptureError) -> ControlChange {
-    guard !values.isEmpty else { return ControlChange(firstFrame: nil, values: [:]) }
     let reply = Reply<ControlChange>()
     let caller = #isolation.map { ObjectIdentifier($0) }
     try state.withLock { (state) throws(CaptureError) in
@@ -25,17 +25,38 @@ extension SessionRun {
         port.control(name).map { ControlValue($0, value) }
       }
       guard writes.count == values.count,
-        let batch = ShownBatch(writes, to: port, unknownDelay: 0)
+        let batch = writes.isEmpty
+          ? ShownBatch() : ShownBatch(writes, to: port, unknownDelay: 0)
       else {
         throw CaptureError(.busy, "too many settings wait for the camera; set them again")
       }
+      switch ramp {
+      case .begin(let ramp): state.ramp = ramp
+      case .cancel: state.ramp = nil
+      case nil: break
+      }
+      let wishes = loops.map { setting in
+        state.loopChanges[setting.loop, default: 0] += 1
+        return LoopWish(
+          loop: setting.loop, number: state.loopChanges[setting.loop, default: 0],
+          values: setting.values)
+      }
       state.changes.add(
         .init(
-          batch: batch, names: values.map(\.name), reply: reply, source: state.sources,
-          caller: caller))
+          batch: batch, names: values.map(\.name), loops: wishes, reply: reply,
+          source: state.sources, caller: caller))
+    }
+    do throws(CaptureError) {
+      try set(loops)
+    } catch {
+      state.withLock { state in
+        for setting in loops { state.loopChanges[setting.loop, default: 1] -= 1 }
+      }
+      updateChanges { _ = $0.remove(reply) }
+      throw error
     }
     let told = await reply.answer(
-      within: Self.patience,
+      within: limit,
       or: CaptureError(.timedOut, "no frame has shown the camera's new settings in time"))
     var known: Reply<ControlChange>.Answer?
     updateChanges { known = $0.remove(reply) }

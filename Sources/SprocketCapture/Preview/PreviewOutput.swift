@@ -13,7 +13,8 @@ public enum VideoGravity: Sendable, Hashable {
 /// Where a picture lies in a view, and which point of one is which of the other. Pure.
 ///
 /// Points of the device are fractions of the sensor's picture, 0/0 top left and 1/1 bottom right. Points of
-/// the view are in its own units, from its top left.
+/// the view are in its own units, from its top left. In a view of no size, or of one that is no number, there
+/// is no picture and no point.
 public struct PreviewGeometry: Sendable, Hashable {
   public var viewWidth: Double
   public var viewHeight: Double
@@ -35,20 +36,28 @@ public struct PreviewGeometry: Sendable, Hashable {
 
   private var isOnItsSide: Bool { orientation.rawValue >= Orientation.transposed.rawValue }
 
-  /// Where the picture lies, as shown; it reaches beyond the view with `.aspectFill`.
+  /// Where the picture lies, as shown; it reaches beyond the view with `.aspectFill`. All 0 where the view
+  /// has no size. Before the first frame the picture has none, and the whole view is its place.
   public var pictureRect: (x: Double, y: Double, width: Double, height: Double) {
+    let nowhere = (x: 0.0, y: 0.0, width: 0.0, height: 0.0)
+    guard viewWidth > 0, viewHeight > 0, viewWidth.isFinite, viewHeight.isFinite else {
+      return nowhere
+    }
     let width = isOnItsSide ? pictureHeight : pictureWidth
     let height = isOnItsSide ? pictureWidth : pictureHeight
     guard gravity != .resize, width > 0, height > 0 else { return (0, 0, viewWidth, viewHeight) }
     let (across, down) = (viewWidth / width, viewHeight / height)
     let scale = gravity == .aspectFit ? min(across, down) : max(across, down)
-    return (
-      (viewWidth - width * scale) / 2, (viewHeight - height * scale) / 2, width * scale,
-      height * scale
+    let (shownWidth, shownHeight) = (width * scale, height * scale)
+    let rect = (
+      x: (viewWidth - shownWidth) / 2, y: (viewHeight - shownHeight) / 2, width: shownWidth,
+      height: shownHeight
     )
+    return shownWidth.isFinite && shownHeight.isFinite ? rect : nowhere
   }
 
-  /// The device's point that is shown at a point of the view; `nil` beside the picture.
+  /// The device's point that is shown at a point of the view; `nil` beside the picture, and where the view
+  /// has no size.
   public func devicePoint(x: Double, y: Double) -> Point? {
     let rect = pictureRect
     guard rect.width > 0, rect.height > 0 else { return nil }
@@ -66,8 +75,9 @@ public struct PreviewGeometry: Sendable, Hashable {
     }
   }
 
-  /// Where a device's point is shown in the view.
-  public func viewPoint(_ point: Point) -> (x: Double, y: Double) {
+  /// Where a device's point is shown in the view; `nil` where the view has no size, and for a point that is
+  /// no number. A point beyond the picture lies beyond its place in the view.
+  public func viewPoint(_ point: Point) -> (x: Double, y: Double)? {
     let (x, y) = (point.x, point.y)
     let (u, v): (Double, Double) =
       switch orientation {
@@ -81,7 +91,9 @@ public struct PreviewGeometry: Sendable, Hashable {
       case .threeQuarterTurn: (y, 1 - x)
       }
     let rect = pictureRect
-    return (rect.x + u * rect.width, rect.y + v * rect.height)
+    guard rect.width > 0, rect.height > 0 else { return nil }
+    let shown = (x: rect.x + u * rect.width, y: rect.y + v * rect.height)
+    return shown.x.isFinite && shown.y.isFinite ? shown : nil
   }
 }
 
@@ -146,8 +158,8 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
     set { state.withLock { $0.geometry = newValue } }
   }
 
-  /// The device's point that is shown at a point of the view; `nil` beside the picture. Of the newest frame:
-  /// stages that crop, turn or steady the picture are counted in.
+  /// The device's point that is shown at a point of the view; `nil` beside the picture, and where the view
+  /// has no size. Of the newest frame: stages that crop, turn or steady the picture are counted in.
   public func devicePoint(x: Double, y: Double) -> Point? {
     guard let shown = geometry.devicePoint(x: x, y: y), let frame = newestFrame,
       let sensor = core.run?.engine?.description.format
@@ -155,6 +167,7 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
     // Whole numbers are the middles of pixels.
     let (across, down) = frame.sensorPoint(
       shown.x * Double(frame.format.width) - 0.5, shown.y * Double(frame.format.height) - 0.5)
+    guard across.isFinite, down.isFinite else { return nil }
     return Point(
       x: min(max((across + 0.5) / Double(sensor.width), 0), 1),
       y: min(max((down + 0.5) / Double(sensor.height), 0), 1))

@@ -48,6 +48,9 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
   public let alternative: SessionPreset?
   /// All refusals, if a configuration was refused for several reasons; the first is this error itself.
   public let refusals: [CaptureError]
+  /// In `CaptureSession.runtimeErrors`: whether a call threw the error, too. A program that shows what its
+  /// calls throw leaves these out of what it shows of the stream.
+  public internal(set) var isThrown = false
 
   public init(_ code: Code, _ description: String, alternative: SessionPreset? = nil) {
     (self.code, self.description, self.alternative) = (code, description, alternative)

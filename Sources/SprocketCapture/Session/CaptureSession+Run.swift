@@ -15,7 +15,7 @@ extension CaptureSession {
   /// Ends a change of which nothing holds.
   func abandon(_ added: [any CaptureOutput], because error: CaptureError) {
     for output in added where !shape.has(output) { output.core.didRemove() }
-    runtimeErrorCast.send(error)
+    tell(thrown: error)
     endTurn()
   }
 
@@ -176,7 +176,12 @@ extension CaptureSession {
       do throws(CaptureError) {
         try begin(shape)
       } catch let again {
-        runtimeErrorCast.send(again)
+        // Nobody is thrown this: the caller learns that its change failed.
+        runtimeErrorCast.send(
+          CaptureError(
+            again.code,
+            "the session has stopped, since it could not go on as before a change that failed: \(again)"
+          ))
       }
       throw error
     }
@@ -201,12 +206,15 @@ extension CaptureSession {
   /// A run has ended by itself: its camera is gone, or an error ended it.
   func didEnd(_ ended: SessionRun) {
     guard let run, run === ended else { return }
-    let errors = finish(run)
-    let first =
-      errors.first
-      ?? CaptureError(.failed, "the run of the session ended; start it again")
-    runtimeErrorCast.send(first)
-    for error in errors.dropFirst() { runtimeErrorCast.send(error) }
+    var errors = finish(run)
+    if errors.isEmpty {
+      errors = [CaptureError(.failed, "the run of the session ended; start it again")]
+    }
+    // Several parts of a run may fail for one reason.
+    var told: Set<String> = []
+    for error in errors where told.insert(error.description).inserted {
+      runtimeErrorCast.send(error)
+    }
   }
 
   /// Waits for a run's end, and lets go of it. Returns its errors.

@@ -7,16 +7,17 @@ extension CaptureSession {
   public nonisolated(nonsending) func switchCamera(
     to device: CaptureDevice, preset: SessionPreset? = nil
   ) async throws(CaptureError) -> DeviceInput {
-    let input = try DeviceInput(device)
-    guard device.mediaType == .video else {
-      throw CaptureError(.inputRefused, "\(device.localizedName) is no camera")
-    }
-    try await configure { c in
+    // All that is thrown is thrown by `configure`, which tells the stream of errors.
+    try await configure { (c) throws(CaptureError) in
+      guard device.mediaType == .video else {
+        throw CaptureError(.inputRefused, "\(device.localizedName) is no camera")
+      }
+      let input = try DeviceInput(device)
       for old in c.inputs where old.device.mediaType == .video { c.remove(old) }
       c.add(input)
       if let preset { c.preset = preset }
+      return input
     }
-    return input
   }
 
   /// Whether `switchCamera` has another camera to go to: one of this machine, or a scene if the session has

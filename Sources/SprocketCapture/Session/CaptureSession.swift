@@ -54,8 +54,9 @@ public actor CaptureSession {
   /// Whether the session runs and waits for frames, as `interruptions` tells.
   public var isInterrupted: Bool { run?.state.withLock(\.isInterrupted) ?? false }
 
-  /// Errors that ended a run, and those that `configure`, `start` and `switchCamera` threw: also where a
-  /// caller ignored them. From now on.
+  /// Errors that ended a run, and those that `configure`, `start` and `switchCamera` threw, with the mark
+  /// `isThrown`: also where a caller ignored them. Each failure comes once, whatever it leads to. From now
+  /// on.
   public nonisolated var runtimeErrors: AsyncStream<CaptureError> { runtimeErrorCast.stream() }
 
   /// Times without frames that the session waits out by itself: a camera that was unplugged, for example.
@@ -87,9 +88,16 @@ public actor CaptureSession {
     do throws(CaptureError) {
       try begin(shape)
     } catch {
-      runtimeErrorCast.send(error)
+      tell(thrown: error)
       throw error
     }
+  }
+
+  /// Sends an error to the stream that a call is about to throw.
+  func tell(thrown error: CaptureError) {
+    var told = error
+    told.isThrown = true
+    runtimeErrorCast.send(told)
   }
 
   /// Ends the run: recordings are completed, frames under way are finished. Returns when that is done, at

@@ -42,7 +42,7 @@ extension SessionRun {
       defer {
         (state.engine, state.sound, state.onEnd) = (nil, nil, nil)
         (state.outputs, state.leaving) = ([], [])
-        (state.settling, state.brackets) = ([], [])
+        (state.settling, state.brackets, state.ramp) = ([], [], nil)
       }
       return state
     }
@@ -88,9 +88,11 @@ extension SessionRun {
 
   private func didSet(_ changed: ChangedSettings, from first: UInt64) {
     guard let loop = CaptureDevice.Loop(rawValue: changed.stage) else { return }
-    state.withLock { state in
-      state.loopChanges[loop] = max(0, (state.loopChanges[loop] ?? 0) - 1)
+    let number = state.withLock { state in
+      state.loopsTold[loop, default: 0] += 1
       state.loopStarts[loop] = first
+      return state.loopsTold[loop, default: 0]
     }
+    updateChanges { $0.begin(loop, number, from: first) }
   }
 }

@@ -35,12 +35,15 @@ final class SessionRun: Sendable {
     /// The modes of the chain's loops.
     var exposureMode: AutoExposure.Mode?
     var focusMode: AutoFocus.Mode?
-    /// Changes of a loop that no frame has yet, and the first frame that has the latest one.
+    /// Number of changes of a loop in this chain, the number of those that the engine has told of, and the
+    /// first frame that has the latest one.
     var loopChanges: [CaptureDevice.Loop: Int] = [:]
+    var loopsTold: [CaptureDevice.Loop: Int] = [:]
     var loopStarts: [CaptureDevice.Loop: UInt64] = [:]
     var settling: [SettleWait] = []
     /// Brackets that are under way or wait for their turn, in the order of the calls.
     var brackets: [RunningBracket] = []
+    var ramp: ZoomRamp?
     var sound: SessionSound?
   }
 
@@ -74,6 +77,7 @@ final class SessionRun: Sendable {
       }
       (state.device, state.choice) = (device, choice)
       state.sources += 1
+      state.ramp = nil
       // It takes its time until its first frame.
       state.hasFrames = false
     }
@@ -86,9 +90,10 @@ final class SessionRun: Sendable {
       state.stages = Set(stages.map(\.plugin.name))
       state.stabilization = stages.lazy.compactMap { $0[Stabilizer.Settings.self] }.first?.mode
       (state.exposureMode, state.focusMode) = (nil, nil)
-      (state.loopChanges, state.loopStarts) = ([:], [:])
+      (state.loopChanges, state.loopsTold, state.loopStarts) = ([:], [:], [:])
       for stage in stages { state.noteMode(stage.settings) }
     }
+    updateChanges { $0.cancel(because: "the session changed its stages", loops: true) }
   }
 
   var stages: Set<String> { state.withLock(\.stages) }
@@ -184,7 +189,8 @@ extension SessionRun {
 
 extension SessionRun.State {
   var needsFrames: Bool {
-    isInterrupted || !changes.isEmpty || !settling.isEmpty || !brackets.isEmpty
+    isInterrupted || !changes.isEmpty || !settling.isEmpty || !brackets.isEmpty || ramp != nil
+      || hasAutoOnce
   }
 
   /// The watch gets frames from the next one on, until it needs none.
@@ -197,14 +203,12 @@ final class SessionWatch: RestingSink {
   var name: String { Self.name }
   private let run: SessionRun
   private var isLive = true
-  private var loops: [LoopReport] = []
 
   init(_ run: SessionRun) { self.run = run }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = 1
     isLive = setup.source.isLive
-    loops = setup.reports.compactMap { LoopReport($0) }
   }
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
@@ -212,15 +216,9 @@ final class SessionWatch: RestingSink {
     for index in 0..<frame.view.eventCount {
       run.take(frame.view.event(index))
     }
-    run.didSee(FrameMark(frame.record))
-    // Before the loops' reports: it tells from which frame on they have what was set.
+    // Before the frame's reports: it tells from which frame on loops have what was set.
     run.deliverNews()
-    if run.hasSettling {
-      for report in loops {
-        guard let word = report.state(of: frame) else { continue }
-        run.settle(report.loop, word, at: FrameMark(frame.record))
-      }
-    }
+    run.didSee(FrameMark(frame.record), frame.view)
   }
 
   func account(_ lost: LostFrame) throws(RunError) {
@@ -233,8 +231,8 @@ final class SessionWatch: RestingSink {
   func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     run.note(frame.record)
     for event in lost.events { run.take(event) }
-    run.didSee(FrameMark(frame.record))
     run.deliverNews()
+    run.didSee(FrameMark(frame.record), frame)
   }
 
   var needsNoFrame: Bool { run.needsNoFrame }

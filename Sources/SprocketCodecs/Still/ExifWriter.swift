@@ -213,10 +213,10 @@ struct ExifWriter {
       add(",\"bracket_measured_ev\":", bracket.measured)
       add(",\"bracket_value\":", bracket.value)
       text.append(",\"bracket_verified\":\"")
-      switch bracket.verified.word {
+      switch bracket.verified {
       case .picture: text.append("picture")
       case .answer: text.append("answer")
-      case BracketReport.Proof.none?, nil: text.append("none")
+      case .none: text.append("none")
       }
       text.append("\"")
     }

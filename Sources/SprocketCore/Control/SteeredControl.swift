@@ -40,6 +40,8 @@ public struct SteeredControl: Sendable {
   public private(set) var applied: Double?
   /// Frames from the latest write that was answered to its answer.
   public private(set) var delay: Int?
+  /// Running number of the frame of the latest answer.
+  private var answered: UInt64 = 0
 
   /// The control in that role; `nil` if the source has none that can be changed and has a known unit (see
   /// `ControlUnit`).
@@ -129,6 +131,7 @@ public struct SteeredControl: Sendable {
     guard event.control == index else { return nil }
     let made = unit.value(of: event.value)
     applied = made
+    answered = event.number
     let delay = Int(event.number - write.number)
     self.delay = delay
     return .applied(value: made, delay: delay)
@@ -136,6 +139,12 @@ public struct SteeredControl: Sendable {
 }
 
 extension SteeredControl {
+  /// Whether the frame was taken with what was last written: all writes are answered, and the picture has
+  /// followed, by a delay of 0 where it is not known. True before the first write.
+  public func isShown(at number: UInt64) -> Bool {
+    pending.isEmpty && number >= answered + UInt64(clamping: pictureDelay?.frames ?? 0)
+  }
+
   /// The value now, as the source last said, in the role's unit; `nil` if it is not known.
   public var value: Double? { port.value(of: index).map { unit.value(of: $0) } }
 

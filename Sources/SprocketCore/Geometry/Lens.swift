@@ -16,7 +16,7 @@ internal import Glibc
 /// Sources: OpenCV's documentation of `calib3d` and `cv::fisheye`.
 public struct Lens: Sendable, Hashable, BitwiseCopyable {
   /// The projection, as OpenCV names it.
-  public enum Model: String, ReportWords, BitwiseCopyable { case pinhole, fisheye }
+  public enum Model: String, ReportWords { case pinhole, fisheye }
 
   /// Focal lengths and the optical centre, in pixels.
   public struct Camera: Sendable, Hashable, BitwiseCopyable {

@@ -37,7 +37,10 @@ public struct SensorMap: Sendable, BitwiseCopyable {
 /// What a stage that moves pixels says of each frame: where its points lie in the sensor's picture. See
 /// `SensorMap` for the formula.
 public struct GeometryReport: FrameReport {
+  /// A matrix from this picture's pixels to those of the picture that `undistort` made; without it, to the
+  /// sensor's.
   public var undistortedFromPicture = Projection.identity.values
+  /// A matrix from the pixels of the picture that `undistort` read to the sensor's.
   public var sensorFromDistorted = Projection.identity.values
 
   public init() {}

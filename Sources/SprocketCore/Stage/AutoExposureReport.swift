@@ -1,4 +1,4 @@
-/// What the controller made of a frame.
+/// What the stage `autoexposure` made of a frame.
 public struct AutoExposureReport: FrameReport {
   /// What the controller is doing.
   public enum State: String, ReportWords {
@@ -21,15 +21,21 @@ public struct AutoExposureReport: FrameReport {
     case lost
   }
 
-  public var state = ReportWord(State.waiting)
+  /// What the controller is doing at this frame.
+  public var state = State.waiting
   /// By how much what was asked for is below the right setting, in EV; NaN where that is not known.
   public var error = Double.nan
-  /// What was last asked for; NaN before, and where the source has no such control.
+  /// The exposure time that was last asked for, in microseconds, as the source can have it; NaN before, and
+  /// where the source has no such control.
   public var exposureMicroseconds = Double.nan
+  /// The gain that was last asked for, above 0, as the source can have it; 1 is the sensor's base. NaN
+  /// before, and where the source has no such control.
   public var gain = Double.nan
+  /// Whether this frame was taken with what was last asked for, as far as the source tells. Not in files.
+  public var isShown = false
   /// Frames from the latest write that was answered to the frame of the answer; NaN before.
   public var delay = Double.nan
-  /// Frames by which the picture follows the answer.
+  /// Frames by which the picture follows the answer; 0 where that is not known.
   public var lag: UInt32 = 0
   /// EV of exposure for one EV of the meter's, as learned.
   public var slope = Double.nan

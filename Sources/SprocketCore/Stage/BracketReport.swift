@@ -28,19 +28,21 @@ public struct BracketReport: FrameReport {
     case picture
   }
 
-  public var state = ReportWord(State.waiting)
+  /// How far the bracket is at this frame.
+  public var state = State.waiting
   /// The step that this frame was chosen for, from 1; 0 for all other frames.
   public var step: UInt32 = 0
-  /// Number of steps.
+  /// Number of steps, 1 or more.
   public var steps: UInt32 = 0
   /// Of a chosen frame, in EV: by how much more it was to be exposed than before the bracket. NaN for a step
   /// of another control.
   public var asked = Double.nan
-  /// The same as the picture shows it; NaN where that is not known.
+  /// By how much more it was exposed, in EV, as the picture shows it; NaN where that is not known.
   public var measured = Double.nan
   /// Of a chosen frame of a lens or another control: its value, in the unit of the step. NaN for exposures.
   public var value = Double.nan
-  public var verified = ReportWord(Proof.none)
+  /// What shows that a chosen frame is that of its step.
+  public var verified = Proof.none
   /// Whether the bracket is over: complete or failed.
   public var isOver = false
 

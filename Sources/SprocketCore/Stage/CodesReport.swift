@@ -19,8 +19,8 @@ public enum CodeType: String, ReportWords {
 
 /// One code that a stage found in a frame.
 public struct FoundCode: FrameReport {
-  /// What `type` reads. Making a word looks through all of them: a stage keeps those that it needs.
-  public var typeWord = FoundCode.firstWord
+  /// What kind of code it is.
+  public var type = CodeType.qr
   /// The corners top left, top right, bottom right and bottom left of the code as one reads it, however it is
   /// turned: x and y of each in pixels of the sensor's picture, (0, 0) being the middle of its first pixel.
   public var corners = CornerValues(repeating: 0)
@@ -32,17 +32,14 @@ public struct FoundCode: FrameReport {
   /// makes an error less likely.
   public var quality: UInt32 = 0
 
-  private static let firstWord = ReportWord(CodeType.qr)
-
   public init() {}
 
-  public var type: CodeType { typeWord.word ?? .qr }
   /// Whether the end of the payload is missing.
   public var isCut: Bool { payload.count < byteCount }
 
   public static var fields: [ReportField<Self>] {
     [
-      ReportField("type", \.typeWord),
+      ReportField("type", \.type),
       ReportField(text: "text", \.payload),
       ReportField(base64: "base64", \.payload),
       ReportField("bytes", \.byteCount),
@@ -59,12 +56,15 @@ public struct CodesReport: FrameReport {
   /// Bytes that the payloads of a frame share. The longest payload of a QR code has 2,953 bytes.
   public static let payloadCapacity = 4096
 
+  /// Number of codes, 0 to `capacity`.
   public private(set) var count: UInt32 = 0
   /// Codes that were found and not reported, because `capacity` or the stage's limit was reached.
   public var omitted: UInt32 = 0
   /// The first `count` are in use.
   public private(set) var codes = InlineArray<16, FoundCode>(repeating: FoundCode())
+  /// The bytes of all payloads: `payload(of:)` has those of one code.
   public private(set) var payloads = InlineArray<4096, UInt8>(repeating: 0)
+  /// Bytes of `payloads` in use.
   private var usedBytes: UInt32 = 0
 
   public init() {}

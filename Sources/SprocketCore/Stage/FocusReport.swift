@@ -11,7 +11,7 @@ public struct FocusReport: FrameReport {
   /// wider than that takes it away, and exposure changes it through the camera's curve: little
   /// contrast does not mean that there is nothing to focus on.
   public var contrast = 0.0
-  /// Standard deviation of the noise, in levels.
+  /// Standard deviation of the noise, in levels of 0 to 255.
   public var noise = 0.0
   /// The score in each of 4x4 cells of the window, row by row.
   public var grid = GridValues(repeating: 0)

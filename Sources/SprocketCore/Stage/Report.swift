@@ -65,37 +65,29 @@ public struct ReportField<Report: FrameReport>: Sendable {
   public init(_ name: String, unit: String = "", _ path: KeyPath<Report, CornerValues>) {
     self.init(name, unit: unit, path, .cornerValues)
   }
-  public init<Words: ReportWords>(_ name: String, _ path: KeyPath<Report, ReportWord<Words>>) {
-    self.init(name, unit: "", path, .word(Words.allCases.map(\.rawValue)))
+  public init<Words: ReportWords>(_ name: String, _ path: KeyPath<Report, Words>) {
+    self.init(name, unit: "", path, .word(Words.byPlace))
   }
 }
 
-/// A closed set of words that a report's field may hold, such as the states of a controller.
-public protocol ReportWords: RawRepresentable, CaseIterable, Equatable, Sendable
+/// A closed set of words that a report's field may hold, such as the states of a controller: an enumeration
+/// of 2 to 256 cases without values of their own. It lies in the report as one byte, and its raw value is the
+/// word in files.
+public protocol ReportWords: RawRepresentable, CaseIterable, Equatable, Sendable, BitwiseCopyable
 where RawValue == String {}
 
-/// One of a set of words, as it lies in a report: its place among `allCases`. 256 words at most.
-public struct ReportWord<Words: ReportWords>: BitwiseCopyable, Equatable, Sendable {
-  let place: UInt8
-
-  /// Looks through the words: a controller of many frames keeps what it gets.
-  public init(_ word: Words) {
-    var place: UInt8 = 0
-    for known in Words.allCases {
-      if known == word { break }
-      place += 1
+extension ReportWords {
+  /// The words, each at the place that its byte in memory says.
+  fileprivate static var byPlace: [String] {
+    let cases = allCases.map { $0 }
+    guard MemoryLayout<Self>.size == 1 else {
+      contractBroken(
+        "makes a report's field of \(Self.self), a set of \(cases.count); give it 2 to 256 words")
     }
-    self.place = place
-  }
-
-  /// The word; `nil` for bits that are none.
-  package var word: Words? {
-    var rest = place
-    for known in Words.allCases {
-      if rest == 0 { return known }
-      rest -= 1
-    }
-    return nil
+    let places = cases.map { word in Int(unsafe unsafeBitCast(word, to: UInt8.self)) }
+    var words = [String](repeating: "", count: (places.max() ?? 0) + 1)
+    for (place, word) in zip(places, cases) { words[place] = word.rawValue }
+    return words
   }
 }
 
@@ -110,7 +102,7 @@ public enum FieldKind: Sendable, Hashable {
   case matrixValues
   /// 8 `Double`: a JSON array.
   case cornerValues
-  /// One of these, by its place: a `UInt8` in memory, a JSON string.
+  /// One of these, by its place: a byte in memory, a JSON string.
   case word([String])
   /// A `ReportText` of an item of a list: a JSON string; `null` if the bytes are not UTF-8.
   case text
