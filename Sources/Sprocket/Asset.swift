@@ -21,6 +21,7 @@ public struct Asset: Sendable {
   public let times: [Duration]
   /// From the first picture to the end of the last one; of a file without pictures, that of its sound.
   public let duration: Duration
+  private let clip: FilmClip?
 
   /// Reads a file from its beginning to its end, without decoding.
   ///
@@ -29,7 +30,7 @@ public struct Asset: Sendable {
   public init(path: String) throws(RunError) {
     self.path = path
     contents = try MovieCopy.contents(of: path)
-    let clip =
+    clip =
       contents.tracks.contains { $0.kind == "video" && $0.isReadable }
       ? try FilmClip(path: path) : nil
     times = clip?.times ?? []
@@ -42,7 +43,7 @@ public struct Asset: Sendable {
   /// Whether there is sound that can be decoded.
   public var hasSound: Bool { tracks.contains { $0.kind == "audio" && $0.isReadable } }
 
-  private var video: MovieContents.Track? { tracks.first { $0.kind == "video" } }
+  private var video: MovieContents.Track? { tracks.first { $0.number == clip?.stream } }
 
   /// Mean number of pictures in a second; `nil` without pictures.
   public var frameRate: Double? {
@@ -122,13 +123,10 @@ public struct Asset: Sendable {
 
   /// A run that begins with the picture of a time.
   private func engine(at time: Duration, _ sink: any Sink) throws(RunError) -> Engine {
-    guard let first = times.first else {
-      throw RunError(.usage, "\(path) has no pictures; take a movie")
-    }
-    var settings = FileSettings()
-    settings.from = times.last { $0 <= time } ?? first
+    guard let clip else { throw RunError(.usage, "\(path) has no pictures; take a movie") }
     return try Engine(
-      source: FileSource(path: path, settings), sinks: [sink], options: RunOptions(frameLimit: 1))
+      source: clip.source(from: clip.shown(at: time)), sinks: [sink],
+      options: RunOptions(frameLimit: 1))
   }
 }
 

@@ -86,7 +86,7 @@ extension Composition {
     let obstacle = try MovieCopy.obstacle(to: path, of: parts)
     let reason = settings.codec == nil ? obstacle : "a codec was asked for"
     if mustCopy, let reason {
-      throw RunError(.usage, "the pictures cannot be copied: \(reason); leave out --copy")
+      throw RunError(.usage, "the pictures cannot be copied as they are: \(reason); encode them")
     }
     if let reason {
       return try encode(to: path, settings, sound, because: reason, isInterrupted)
@@ -103,7 +103,8 @@ extension Composition {
     _ isInterrupted: () -> Bool
   ) throws(RunError) -> Exported {
     let isMixed = clips.contains { $0.codec != clips[0].codec }
-    let codec = settings.codec ?? MovieCodec(like: isMixed ? "h264" : clips[0].codec)
+    let usual = try MovieCopy.codec(like: isMixed ? "" : clips[0].codec, in: path)
+    let codec = settings.codec ?? usual
     if isMixed, codec.isJPEG {
       throw RunError(
         .usage,
@@ -111,14 +112,18 @@ extension Composition {
       )
     }
     var audio: [AudioEngine] = []
-    if sound != nil, let source = ClipsAudioSource(clips) { audio = [try AudioEngine(source)] }
+    let failure = SourceInterrupt()
+    if sound != nil, let source = ClipsAudioSource(clips, onFailure: { failure.set() }) {
+      audio = [try AudioEngine(source)]
+    }
     var recorded = RecordedSound()
     recorded.codec = sound
     let movie = MovieSink(
       path: path, quality: settings.quality, codec: codec, overwrite: settings.overwrite,
       sound: try audio.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
       soundSettings: recorded)
-    let source = ClipsSource(clips, isEncoded: !codec.isJPEG)
+    movie.givenUp = failure
+    let source = ClipsSource(clips, isEncoded: !codec.isJPEG) { failure.set() }
     let engine = try Engine(source: source, sinks: [movie], audio: audio)
     try engine.start()
     while !engine.wait(for: .milliseconds(50)) {
@@ -130,16 +135,14 @@ extension Composition {
     }
     let summary = engine.summary
     if let error = summary.errors.first { throw error }
+    let wanted = clips.reduce(0) { $0 + UInt64($1.times.count) }
+    let written = summary.ledger.entries.first?.counts[.delivered] ?? 0
+    var notes = summary.notes
+    if written < wanted {
+      notes.append(
+        "\(wanted - written) of \(wanted) pictures could not be decoded, and are left out")
+    }
     return Exported(
-      path: path, pictures: summary.ledger.entries.first?.counts[.delivered] ?? 0,
-      duration: duration, reasonForEncoding: reason, notes: summary.notes)
-  }
-}
-
-extension MovieCodec {
-  /// Codes pictures as a file does, if Sprocket encodes that, else as H.264.
-  fileprivate init(like codec: String) {
-    self.init()
-    name = Self.known.contains(codec) ? codec : "h264"
+      path: path, pictures: written, duration: duration, reasonForEncoding: reason, notes: notes)
   }
 }

@@ -38,9 +38,15 @@ public struct Composition: Sendable {
   /// Adds a clip before the one at `index`; `clips.count` is behind all. Traps for other numbers.
   public mutating func insert(
     _ path: String, from: Duration = .zero, to: Duration? = nil, at index: Int
+  ) throws(RunError) { try insert(path, from: from, to: to, at: index) { false } }
+
+  package mutating func insert(
+    _ path: String, from: Duration = .zero, to: Duration? = nil, at index: Int,
+    isInterrupted: @escaping @Sendable () -> Bool
   ) throws(RunError) {
     contract(0...clips.count ~= index, "inserts a clip at \(index) of \(clips.count)")
-    guard from < to ?? .seconds(1 << 60), let clip = try FilmClip(path: path, from: from, until: to)
+    guard from < to ?? .seconds(1 << 60),
+      let clip = try FilmClip(path: path, from: from, until: to, isInterrupted: isInterrupted)
     else {
       let end = to.map { " and before \($0.settingText)" } ?? " or later"
       throw RunError(
@@ -57,6 +63,12 @@ public struct Composition: Sendable {
   ///
   /// Throws if nothing would be left. Cost: as `append` of the clips that are cut.
   public mutating func remove(_ range: Range<Duration>) throws(RunError) {
+    try remove(range) { false }
+  }
+
+  package mutating func remove(
+    _ range: Range<Duration>, isInterrupted: @escaping @Sendable () -> Bool
+  ) throws(RunError) {
     var kept: [FilmClip] = []
     var offset = Duration.zero
     for clip in clips {
@@ -72,7 +84,9 @@ public struct Composition: Sendable {
         let (from, to) = (
           clip.start + part.lowerBound - begin, clip.start + part.upperBound - begin
         )
-        if let found = try FilmClip(path: clip.path, from: from, until: to) { kept.append(found) }
+        let found = try FilmClip(
+          path: clip.path, from: from, until: to, isInterrupted: isInterrupted)
+        if let found { kept.append(found) }
       }
     }
     guard !kept.isEmpty else {

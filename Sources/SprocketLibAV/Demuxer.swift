@@ -74,7 +74,7 @@ struct Demuxer: ~Copyable {
   /// the first.
   ///
   /// The corresponding C function is `avcodec_find_decoder`.
-  private static func choose(
+  static func choose(
     _ wanted: Media, in opened: UnsafeMutablePointer<AVFormatContext>
   ) -> (index: Int, missing: MediaError.Code) {
     let all = unsafe streams(of: opened)

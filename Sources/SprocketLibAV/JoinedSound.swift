@@ -18,14 +18,23 @@ public struct JoinedSound: ~Copyable {
   private var wide: [UInt8] = []
   private var output: [UInt8] = []
 
-  /// `nil` if no part has sound.
+  /// What could not be decoded, as sentences.
+  public private(set) var notes: [String] = []
+
+  /// `nil` if no part has sound. `codec` takes some rates and numbers of channels alone.
   public init?(
-    _ parts: [MediaPart], isInterrupted: @escaping @Sendable () -> Bool = { false }
+    _ parts: [MediaPart], for codec: SoundCodec? = nil,
+    isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) {
     let formats = parts.compactMap(\.sound)
     guard var format = formats.first else { return nil }
     // Numbers of all kinds are numbers in Float32.
     if formats.contains(where: { $0.number != format.number }) { format.number = .f32 }
+    if let codec {
+      format.rate = codec.rate(for: format.rate)
+      format.channels = min(format.channels, codec.mostChannels)
+      if format.channels != formats[0].channels { format.speakers = 0 }
+    }
     (self.format, self.parts, self.isInterrupted) = (format, parts, isInterrupted)
     var end: Int64 = 0
     edges = parts.map { part in
@@ -49,7 +58,11 @@ public struct JoinedSound: ~Copyable {
     _ most: Int, into bytes: inout MutableSpan<UInt8>
   ) throws(JoinError) -> Int {
     while place < 0 || position >= edges[place] {
-      guard place + 1 < parts.count else { return 0 }
+      guard place + 1 < parts.count else {
+        note(sound?.note)
+        sound = nil
+        return 0
+      }
       try begin(place + 1)
     }
     let left = min(Int64(most), edges[place] - position)
@@ -72,7 +85,25 @@ public struct JoinedSound: ~Copyable {
     return count
   }
 
+  /// Passes over silence where more than a second of it comes next. Returns how many samples that are.
+  public mutating func passSilence() throws(JoinError) -> Int64 {
+    while place < 0 || position >= edges[place] {
+      guard place + 1 < parts.count else { return 0 }
+      try begin(place + 1)
+    }
+    let left = edges[place] - position
+    guard resampler == nil, left > Int64(format.rate) else { return 0 }
+    do throws(MediaError) {
+      let silence = min(left, try sound?.silenceAhead() ?? .max)
+      guard silence > Int64(format.rate) else { return 0 }
+      sound?.pass(silence)
+      position += silence
+      return silence
+    } catch { throw .media(error) }
+  }
+
   private mutating func begin(_ part: Int) throws(JoinError) {
+    note(sound?.note)
     (place, sound, resampler) = (part, nil, nil)
     guard let found = parts[part].sound else { return }
     do throws(MediaError) {
@@ -88,6 +119,10 @@ public struct JoinedSound: ~Copyable {
         resampler = try AudioResampler(from: source, to: target)
       }
     } catch { throw .sound(parts[part].path, found, format) }
+  }
+
+  private mutating func note(_ text: String?) {
+    if let text, !notes.contains(text) { notes.append(text) }
   }
 
   /// Makes `count` samples in `output`.

@@ -31,19 +31,37 @@ func isWholeKey(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutab
 func beginsAnew(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>)
   -> Bool
 {
+  guard let (kind, isH264) = unsafe firstSlice(packet, of: stream) else { return false }
+  return kind == (isH264 ? 5 : 20)
+}
+
+/// The type of a packet's first unit that is a slice of a picture; `nil` if it has none, and for codecs other
+/// than H.264 and H.265.
+private func firstSlice(
+  _ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>
+) -> (kind: UInt8, isH264: Bool)? {
   let parameters = unsafe stream.pointee.codecpar.pointee
-  guard let data = unsafe packet.pointee.data else { return false }
+  guard let data = unsafe packet.pointee.data else { return nil }
   let bytes = unsafe Span(
     _unsafeStart: UnsafePointer(data), count: Int(packet.pointee.size))
   let lengthBytes = unsafe bytesOfLength(parameters)
   let isH264 = unsafe parameters.codec_id == AV_CODEC_ID_H264
-  guard unsafe isH264 || parameters.codec_id == AV_CODEC_ID_HEVC else { return false }
+  guard unsafe isH264 || parameters.codec_id == AV_CODEC_ID_HEVC else { return nil }
   var at = 0
   while let unit = nextUnit(in: bytes, from: &at, lengthBytes: lengthBytes) {
     let kind = isH264 ? bytes[unit] & 31 : bytes[unit] >> 1 & 63
-    if isH264 ? 1...5 ~= kind : kind < 32 { return kind == (isH264 ? 5 : 20) }
+    if isH264 ? 1...5 ~= kind : kind < 32 { return (kind, isH264) }
   }
-  return false
+  return nil
+}
+
+/// Whether a packet can follow those of another film: a key of H.264 or H.265 at which decoders begin anew.
+/// True for other codecs, whose keys all are.
+func restartsDecoders(
+  _ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>
+) -> Bool {
+  guard let (kind, isH264) = unsafe firstSlice(packet, of: stream) else { return true }
+  return isH264 ? kind == 5 : kind == 19 || kind == 20
 }
 
 /// Bytes of the length before each unit, as the configuration record of the codec has it (ISO/IEC 14496-15);

@@ -74,6 +74,14 @@ extension MediaCopy {
     unsafe packet.pointee.dts &-= shift
     unsafe libav.av_packet_rescale_ts(packet, from.pointee.time_base, to.pointee.time_base)
     unsafe hand(packet, to: number)
+    if times[number] == nil {
+      // The library takes none that is decoded before the one before it, as behind a joint.
+      if let last = decodes[number], unsafe packet.pointee.dts <= last {
+        unsafe packet.pointee.dts = last + 1
+        unsafe packet.pointee.pts = unsafe max(packet.pointee.pts, packet.pointee.dts)
+      }
+      decodes[number] = unsafe packet.pointee.dts
+    }
     unsafe packet.pointee.stream_index = Int32(number)
     unsafe packet.pointee.pos = -1
     let status = unsafe libav.av_interleaved_write_frame(handle.context, packet)

@@ -89,6 +89,8 @@ public struct MediaCopy: ~Copyable {
   /// Times of the packets of each stream, for a copy into MOV or MP4. The key is the number of the stream in
   /// the copy.
   var times: [Int: CopiedTimes] = [:]
+  /// When the last packet of each stream of a copy into MKV is decoded, in its ticks.
+  var decodes: [Int: Int64] = [:]
   /// By stream: when the first packet is shown, of those that do not say when they are decoded, and how many
   /// came.
   var undecoded: [Int: (first: Int64, count: Int64)] = [:]

@@ -19,6 +19,8 @@ public struct MediaError: Error, Equatable, Sendable {
     case needsSeeking
     /// A file without moving or still pictures.
     case noVideo
+    /// Its packets do not say when their pictures are shown.
+    case untimed
     /// The stream of that number has no pictures; those of the other numbers have.
     case noVideoThere(Int, known: [Int])
     /// A file without sound.
@@ -124,6 +126,8 @@ extension MediaError: CustomStringConvertible {
       "\(path) has pictures of \(width)x\(height), more than the \(MediaLimits.pixels) pixels that "
         + "Sprocket takes; scale it down."
     case .noVideo: "\(path) has no video; name a file that has."
+    case .untimed:
+      "\(path) does not say when its pictures are shown; make a movie of it first, by `export`."
     case .noVideoThere(let stream, let known): Self.another(stream, "video", known, path)
     case .noSound: "\(path) has no sound; name a file that has."
     case .noSoundThere(let stream, let known): Self.another(stream, "sound", known, path)

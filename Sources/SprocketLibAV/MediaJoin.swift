@@ -22,8 +22,11 @@ public struct MediaJoin: ~Copyable {
 
   /// Why the pictures cannot be copied; `nil` if they can.
   public static func obstacle(_ parts: [MediaPart], _ container: MovieContainer) -> String? {
-    for part in parts where !part.isWhole {
-      return "\(part.path) begins or ends between pictures that need each other"
+    for (number, part) in parts.enumerated() {
+      if let obstacle = part.obstacle { return "\(part.path) \(obstacle)" }
+      if number > 0, !part.restartsDecoders {
+        return "\(part.path) begins with a picture that cannot follow another film"
+      }
     }
     guard let first = parts.first else { return nil }
     if let other = parts.first(where: { $0.coding != first.coding }) {
@@ -31,9 +34,6 @@ public struct MediaJoin: ~Copyable {
     }
     if !container.holds(AVCodecID(first.coding.codec)) {
       return ".\(container.rawValue) files do not hold \(first.codec)"
-    }
-    if !container.keepsOrientation, first.coding.display.orientation != 1 {
-      return ".\(container.rawValue) files do not say that pictures are turned"
     }
     return nil
   }
@@ -76,6 +76,7 @@ public struct MediaJoin: ~Copyable {
   /// The corresponding C function is `av_interleaved_write_frame`.
   public mutating func copy(_ parts: [MediaPart]) throws(JoinError) {
     var times: [Int: CopiedTimes] = [:]
+    var decodes: [Int: Int64] = [:]
     var offset: Int64 = 0
     var pictures = 0
     for (number, part) in parts.enumerated() {
@@ -84,14 +85,16 @@ public struct MediaJoin: ~Copyable {
         copy = try MediaCopy(part.path, isInterrupted: isInterrupted)
       } catch { throw .media(error) }
       copy.contents.tracks.removeAll { $0.index != part.stream }
+      copy.decodes = decodes
       if number == 0 {
         pictures = try begin(with: &copy)
       } else {
         copy.times = times
       }
       try add(part, &copy, to: pictures, at: offset)
-      times = copy.times
-      for note in copy.media.timeNotes where !notes.contains(note) { notes.append(note) }
+      (times, decodes) = (copy.times, copy.decodes)
+      for note in part.notes + copy.contents.notes + copy.media.timeNotes
+      where !notes.contains(note) { notes.append(note) }
       offset = offset.clampedSum(part.length)
     }
     try end(times)
@@ -137,6 +140,7 @@ public struct MediaJoin: ~Copyable {
       defer { unsafe libav.av_packet_unref(packet) }
       guard unsafe Int(packet.pointee.stream_index) == part.stream,
         unsafe packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0, unsafe !copy.isTorn(packet),
+        unsafe packet.pointee.size > 0,
         let (shown, decoded) = unsafe copy.times(of: packet)
       else { continue }
       hasBegun = hasBegun || shown == part.start
@@ -213,6 +217,7 @@ public struct MediaJoin: ~Copyable {
 
   private mutating func end(_ times: [Int: CopiedTimes]) throws(JoinError) {
     try addSound()
+    notes += sound?.notes ?? []
     do throws(MuxerError) {
       if let format = sound?.format {
         unsafe try encoder?.finish { packet, number throws(MuxerError) in

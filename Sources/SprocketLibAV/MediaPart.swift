@@ -20,17 +20,22 @@ public struct MediaPart: Sendable {
   public let times: [Int64]
   /// When the last one ends.
   public let end: Int64
-  /// When the file's first picture is shown, from which parts are counted.
+  /// When the file's first picture is shown that can be decoded, from which parts are counted.
   public let zero: Int64
+  /// The number of the stream of pictures: the one that `MediaReader` takes.
+  public let stream: Int
   /// The codec's short name: "h264".
   public let codec: String
   /// The sound that can be decoded; `nil` if there is none.
   public let sound: PCMFormat?
   public let soundCodec: String?
-  /// Whether all pictures can be decoded without others of the file.
-  public let isWhole: Bool
+  /// What of the file is no part of it, as sentences.
+  public let notes: [String]
+  /// Why its packets cannot be one film with those of others; `nil` if they can. The first part of a film
+  /// needs no key at which decoders begin anew.
+  let obstacle: String?
+  let restartsDecoders: Bool
   let coding: Coding
-  let stream: Int
 
   /// When the first picture is shown.
   public var start: Int64 { times[0] }
@@ -39,24 +44,31 @@ public struct MediaPart: Sendable {
 
   /// Reads the pictures of a file from `from` to before `until`, nanoseconds from its first one. `nil` if
   /// there are none in that time; throws where the file has none at all. Cost: as reading the file from the
-  /// disk.
+  /// disk up to `until`.
   public init?(
     _ path: String, from: Int64 = 0, until: Int64 = .max,
     isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
     var copy = try MediaCopy(path, isInterrupted: isInterrupted)
-    guard let track = copy.contents.tracks.first(where: { $0.isVideo && $0.isReadable }),
-      let found = unsafe copy.media.context.pointee.streams[track.index]
+    let index = unsafe Demuxer.choose(.video(stream: nil), in: copy.media.context).index
+    guard let track = copy.contents.tracks.first(where: { $0.index == index }), track.isReadable,
+      let found = unsafe copy.media.context.pointee.streams[index]
     else { throw copy.media.failure(.noVideo, "av_read_frame", 0) }
     coding = unsafe Coding(found)
-    (self.path, codec, stream) = (path, track.codec, track.index)
-    zero = copy.firstPicture() ?? 0
+    (self.path, codec, stream) = (path, track.codec, index)
+    notes = copy.contents.leftOut(beside: index).map { "left out of \(path): \($0)" }
+    zero = try copy.firstKey(of: index) ?? copy.firstPicture() ?? 0
     let range = zero.clampedSum(from)..<max(zero.clampedSum(until), zero.clampedSum(from))
-    let pictures = try copy.pictures(in: range, of: track)
-    guard let last = pictures.all.last else { return nil }
+    var pictures = MediaPictures()
+    try copy.read(&pictures, in: range, of: track)
+    guard let last = pictures.all.last else {
+      if pictures.isUntimed { throw copy.media.failure(.untimed, "av_read_frame", 0) }
+      return nil
+    }
     times = pictures.all.map(\.shown)
-    end = min(last.shown.clampedSum(last.length), until == .max ? .max : range.upperBound)
-    isWhole = pictures.isWhole
+    // A picture that another one follows in the file is shown until then.
+    end = min(pictures.next ?? last.shown.clampedSum(last.length), range.upperBound)
+    (obstacle, restartsDecoders) = (pictures.obstacle, pictures.restartsDecoders)
     do throws(MediaError) {
       let reader = try SoundReader(path: path, isInterrupted: isInterrupted)
       (sound, soundCodec) = (reader.info.format, reader.info.codecName)
@@ -64,6 +76,55 @@ public struct MediaPart: Sendable {
       if error.code == .interrupted { throw error }
       (sound, soundCodec) = (nil, nil)
     }
+  }
+}
+
+/// The pictures of a part, as they are found.
+private struct MediaPictures {
+  struct Picture {
+    var shown: Int64
+    var length: Int64
+    var isKey: Bool
+    var restartsDecoders: Bool
+  }
+
+  /// At last in the order in which they are shown.
+  var all: [Picture] = []
+  /// When the first picture behind the part is shown, of those that were read.
+  var next: Int64?
+  /// A picture of the part was decoded behind one that is shown later than the part.
+  var needsLater = false
+  /// Packets do not say when their pictures are shown.
+  var isUntimed = false
+
+  /// Pictures further apart than this, in nanoseconds, have silence between them that no copy stores. Larger:
+  /// longer silence is stored.
+  private static let longestHole: Int64 = 10_000_000_000
+
+  var restartsDecoders: Bool { all.first?.restartsDecoders ?? false }
+
+  var obstacle: String? {
+    if isUntimed { return "does not say when its pictures are shown" }
+    if needsLater || all.first?.isKey != true {
+      return "begins or ends between pictures that need each other"
+    }
+    let hasHole = zip(all, all.dropFirst()).contains {
+      $1.shown.clampedDifference($0.shown) > Self.longestHole
+    }
+    return hasHole ? "has a hole of more than 10 s" : nil
+  }
+}
+
+extension MediaContents {
+  /// What is beside a stream of pictures and one of sound.
+  fileprivate func leftOut(beside stream: Int) -> [String] {
+    var found = others
+    let films = tracks.count { $0.isVideo && $0.index != stream }
+    let sounds = tracks.count { $0.kind == .audio }
+    if films > 0 { found.append(films == 1 ? "another film" : "\(films) other films") }
+    if sounds > 1 { found.append(sounds == 2 ? "another sound" : "\(sounds - 1) other sounds") }
+    if tracks.contains(where: { $0.kind == .reports }) { found.append("its reports") }
+    return found
   }
 }
 
@@ -86,42 +147,60 @@ extension MediaPart.Coding {
 }
 
 extension MediaCopy {
-  fileprivate struct Picture {
-    var shown: Int64
-    var length: Int64
-    var isKey: Bool
-  }
-
-  /// The pictures of a track in that time, in the order in which they are shown, and whether they can be
-  /// decoded without others.
-  fileprivate mutating func pictures(
-    in range: Range<Int64>, of track: MediaContents.Track
-  ) throws(MediaError) -> (all: [Picture], isWhole: Bool) {
-    var all: [Picture] = []
-    // A picture of the range may need one that is decoded before it and shown behind the range.
-    var (sawLater, needsLater) = (false, false)
+  /// When the first picture is shown from which decoding can begin; `nil` if a hidden picture comes before
+  /// it, or if there is none. The file is left at its beginning.
+  fileprivate mutating func firstKey(of index: Int) throws(MediaError) -> Int64? {
+    var found: Int64?
     while unsafe try media.read(into: packet.pointer) {
       defer { unsafe libav.av_packet_unref(packet.pointer) }
-      let flags = unsafe packet.pointer.pointee.flags
+      guard unsafe Int(packet.pointer.pointee.stream_index) == index,
+        unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0
+      else { continue }
+      let isHidden = unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0
+      found = unsafe isHidden ? nil : times(of: packet.pointer)?.shown
+      break
+    }
+    try reopen()
+    return found
+  }
+
+  /// Reads the pictures of a track that are shown in that time.
+  fileprivate mutating func read(
+    _ pictures: inout MediaPictures, in range: Range<Int64>, of track: MediaContents.Track
+  ) throws(MediaError) {
+    var hasKey = false
+    while unsafe try media.read(into: packet.pointer) {
+      defer { unsafe libav.av_packet_unref(packet.pointer) }
       guard unsafe Int(packet.pointer.pointee.stream_index) == track.index,
-        flags & AV_PKT_FLAG_DISCARD == 0, unsafe !isTorn(packet.pointer),
+        unsafe !isTorn(packet.pointer)
+      else { continue }
+      let stream = unsafe stream(of: packet.pointer)
+      let (flags, pts, dts) = unsafe (
+        packet.pointer.pointee.flags, packet.pointer.pointee.pts, packet.pointer.pointee.dts
+      )
+      // Nothing can be decoded before the first key.
+      hasKey = hasKey || flags & AV_PKT_FLAG_KEY != 0
+      let isOrdered = unsafe stream.pointee.codecpar.pointee.video_delay <= 0
+      pictures.isUntimed =
+        pictures.isUntimed || pts == SPROCKET_AV_NOPTS_VALUE && (dts == pts || !isOrdered)
+      guard hasKey, flags & AV_PKT_FLAG_DISCARD == 0, unsafe packet.pointer.pointee.size > 0,
         let (shown, decoded) = unsafe times(of: packet.pointer)
       else { continue }
-      if decoded >= range.upperBound { break }
-      if shown >= range.upperBound {
-        sawLater = true
+      guard shown < range.upperBound else {
+        pictures.next = min(pictures.next ?? shown, shown)
+        if dts != SPROCKET_AV_NOPTS_VALUE, decoded >= range.upperBound { break }
         continue
       }
       guard shown >= range.lowerBound else { continue }
-      needsLater = needsLater || sawLater
-      let base = unsafe stream(of: packet.pointer).pointee.time_base
-      let said = unsafe nanoseconds(max(0, packet.pointer.pointee.duration), of: base)
-      all.append(
-        Picture(
+      pictures.needsLater = pictures.needsLater || pictures.next != nil
+      let said = unsafe nanoseconds(
+        max(0, packet.pointer.pointee.duration), of: stream.pointee.time_base)
+      pictures.all.append(
+        MediaPictures.Picture(
           shown: shown, length: said > 0 ? said : track.usual,
-          isKey: flags & AV_PKT_FLAG_KEY != 0))
+          isKey: unsafe flags & AV_PKT_FLAG_KEY != 0 && isWholeKey(packet.pointer, of: stream),
+          restartsDecoders: unsafe SprocketLibAV.restartsDecoders(packet.pointer, of: stream)))
     }
-    all.sort { $0.shown < $1.shown }
-    return (all, !needsLater && all.first?.isKey == true)
+    pictures.all.sort { $0.shown < $1.shown }
   }
 }

@@ -6,6 +6,7 @@ internal import SprocketTimes
 final class PartSound {
   private var reader: SoundReader
   let format: PCMFormat
+  private let path: String
   private let start: Int64
   /// Samples that were read, counted from the start.
   private var position: Int64 = 0
@@ -22,7 +23,7 @@ final class PartSound {
     _ part: MediaPart, isInterrupted: @escaping @Sendable () -> Bool
   ) throws(MediaError) {
     reader = try SoundReader(path: part.path, isInterrupted: isInterrupted)
-    (format, start) = (reader.info.format, part.start)
+    (format, path, start) = (reader.info.format, part.path, part.start)
     guard let first = try reader.next(atMost: 1),
       start.clampedDifference(first.timeNanoseconds) > Self.farAhead
     else { return }
@@ -31,6 +32,32 @@ final class PartSound {
     if place.map({ $0.timeNanoseconds > start }) ?? true {
       reader = try SoundReader(path: part.path, isInterrupted: isInterrupted)
     }
+  }
+
+  /// What could not be decoded, as a sentence; `nil` if nothing was damaged.
+  var note: String? {
+    let damaged = reader.damagedPackets
+    return damaged == 0
+      ? nil : "\(path): \(damaged) packet\(damaged == 1 ? "" : "s") of sound damaged"
+  }
+
+  /// Samples of silence that come next; 0 if sound comes.
+  func silenceAhead() throws(MediaError) -> Int64 {
+    while silence == 0, !hasEnded {
+      guard let block = try reader.next(atMost: .max) else {
+        hasEnded = true
+        break
+      }
+      if isPlaced, block.missing == 0, !block.isRestarted { return 0 }
+      if !place(block), silence == 0, isPlaced { return 0 }
+    }
+    return hasEnded ? .max : silence
+  }
+
+  /// Passes samples of silence.
+  func pass(_ samples: Int64) {
+    silence = max(0, silence - samples)
+    position += samples
   }
 
   /// Reads the next `count` samples.

@@ -155,11 +155,123 @@ def test_real_clips_are_joined(tmp_path, name):
     assert 0 < steps[len(own) - 1] <= np.diff(own).max() + 1e-3
 
 
+def ffmpeg(*words):
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, words)], check=True, timeout=LIMIT)
+
+
+def decoded(path):
+    """Digests of the pictures, and what ffmpeg complains of."""
+    result = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-map", "0:v:0", "-fps_mode", "passthrough",
+                             "-f", "framemd5", "-"],
+                            capture_output=True, check=True, timeout=LIMIT, text=True)
+    lines = [line for line in result.stdout.splitlines() if line[0] != "#"]
+    return [line.split(",")[-1].strip() for line in lines], result.stderr
+
+
+PATTERN = ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30:d=4"]
+
+
+@pytest.mark.parametrize("codec, options", [
+    ("libx265", ["-x265-params", "keyint=30:min-keyint=30:bframes=4:open-gop=1:scenecut=0:log-level=none",
+                 "-tag:v", "hvc1"]),
+    ("libx264", ["-x264-params", "keyint=30:bframes=3:open-gop=1:scenecut=0"]),
+    ("libx264", ["-x264-params", "intra-refresh=1:keyint=30", "-bf", "0"])])
+def test_a_joint_at_a_picture_that_needs_others_loses_none(tmp_path, codec, options):
+    whole, part, film = tmp_path / "a.mp4", tmp_path / "b.mp4", tmp_path / "film.mp4"
+    ffmpeg(*PATTERN, "-c:v", codec, *options, whole)
+    ffmpeg("-ss", "1", "-i", whole, "-c", "copy", part)
+    sprocket("export", whole, part, "--join", film, "--quiet")
+    pictures, complaints = decoded(film)
+    # The second file lacks what its first pictures were made of.
+    assert complaints == "" and len(pictures) >= 120 + 70
+    times, _ = packets(film)
+    assert np.diff(times).min() > 0.02 and np.diff(times).max() < 0.05
+
+
+def test_a_stream_that_begins_between_keys_is_in_step(clips, tmp_path):
+    whole, cut, film = tmp_path / "a.ts", tmp_path / "cut.ts", tmp_path / "film.mov"
+    ffmpeg("-i", clips / "m3.mov", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", 30, "-bf", 2, "-c:a", "aac",
+           whole)
+    stream = whole.read_bytes()
+    cut.write_bytes(stream[:188 * 3] + stream[188 * (len(stream) // 188 // 5):])
+    sprocket("export", cut, cut, "--join", film, "--quiet")
+    found = offsets(film)
+    assert len(found) >= 4 and np.sort(np.abs(found))[:-1].max() < 0.002
+    times, _ = packets(film)
+    assert np.abs(np.diff(times) - 1 / RATE).max() < 0.002
+    assert abs(len(samples(film)) / 48000 - len(times) / RATE) < 0.001
+
+
+def test_the_film_of_several_that_is_marked_is_taken(tmp_path):
+    source, film = tmp_path / "two.mp4", tmp_path / "film.mp4"
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=160x120:r=30:d=2", "-f", "lavfi", "-i",
+           "testsrc2=s=640x480:r=30:d=3", "-map", "0", "-map", "1", "-c:v", "libx264", "-bf", 0,
+           "-disposition:0", 0, "-disposition:1", "default", source)
+    for options, words in ([], "copied as they are"), (["--codec", "h264"], "since a codec was asked for"):
+        told = sprocket("export", source, "--join", film, "--overwrite", *options).errors
+        assert words in told and "another film" in told
+        text = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "stream=width,nb_frames", "-of",
+                               "csv=p=0", film], check=True, timeout=LIMIT, capture_output=True, text=True).stdout
+        assert text.strip() == "640,90"
+
+
+def test_a_cut_keeps_all_pictures_and_how_long_they_last(tmp_path):
+    source, film = tmp_path / "a.mkv", tmp_path / "film.mkv"
+    ffmpeg(*PATTERN, "-c:v", "libx264", "-bf", 2, source)
+    sprocket("export", source, "--to", "70ms", "--join", film, "--quiet")
+    assert len(packets(film)[0]) == 3
+    # A picture that lasts 0.7 s, of which the film has 0.4 s.
+    ffmpeg(*PATTERN, "-vf", "select='not(between(n,31,50))'", "-fps_mode", "vfr", "-c:v", "mjpeg",
+           tmp_path / "b.mkv")
+    sprocket("export", tmp_path / "b.mkv", "--to", "1.4s", "--join", tmp_path / "film.mov", "--quiet")
+    assert abs(duration(tmp_path / "film.mov", "v") - 1.4) < 0.001
+
+
+@pytest.mark.parametrize("options, ending", [
+    (["-c:v", "mpeg4", "-bf", 2, "-vtag", "XVID"], "avi"), (["-c:v", "libx264", "-bf", 2], "mkv"),
+    (["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", 8], "webm")])
+@pytest.mark.parametrize("target", ["mp4", "mkv", "mov", "webm"])
+def test_files_of_all_kinds_are_joined(tmp_path, options, ending, target):
+    source, film = tmp_path / f"a.{ending}", tmp_path / f"film.{target}"
+    sound = ["-c:a", "libvorbis"] if ending == "webm" else []
+    ffmpeg(*PATTERN, "-f", "lavfi", "-i", "sine=440:r=44100:d=4", *options, *sound, "-t", 2, source)
+    result = sprocket("export", source, source, "--join", film, "--quiet", check=False)
+    if (ending, target) == ("webm", "mov"):
+        assert result.returncode == 2 and "choose another ending" in one_sentence(result.errors)
+        return
+    assert result.returncode == 0, result.errors
+    times, _ = packets(film)
+    assert abs(len(times) - 120) <= 2 and np.diff(times).min() > 0.02
+    assert abs(len(samples(film, channels=1)) / (48000 if target == "webm" else 44100) - 4) < 0.08
+
+
+def test_a_film_that_fails_is_no_file(clips, tmp_path):
+    parts = [tmp_path / "a.ts", tmp_path / "b.ts"]
+    for path, size in zip(parts, ("160x120", "320x240")):
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=30:d=1", "-c:v", "libx264", "-f", "mpegts", path)
+    changing = tmp_path / "c.ts"
+    changing.write_bytes(parts[0].read_bytes() + parts[1].read_bytes())
+    film = tmp_path / "film.mov"
+    result = sprocket("export", changing, changing, "--codec", "h264", "--join", film, check=False)
+    assert result.returncode == 1 and not list(tmp_path.glob("film*")), result.errors
+
+
+def test_what_is_beside_film_and_sound_is_said(clips, tmp_path):
+    source, film = tmp_path / "many.mkv", tmp_path / "film.mkv"
+    text = tmp_path / "a.srt"
+    text.write_text("1\n00:00:00,000 --> 00:00:01,000\nwords\n")
+    ffmpeg("-i", clips / "m1.mov", "-i", clips / "m2.mov", "-i", text, "-map", "0", "-map", "1:a", "-map",
+           "2", "-c", "copy", "-c:s", "srt", source)
+    told = sprocket("export", source, source, "--join", film).errors
+    assert told.count("another sound") == 1 and told.count("subtitles") == 1
+
+
 @pytest.mark.parametrize("names, options, words", [
+    (["m1.mov"], ["--audio", "opus"], "choose another codec"),
     (["m1.mov", "small.mov"], [], "export them alike first"),
     (["m1.mov", "h2.mp4"], ["--codec", "mjpeg"], "choose h264"),
     (["m1.mov", "h2.mp4"], ["--scale", "64x48"], "leave out --scale"),
-    (["m1.mov", "none.mov"], [], "none.mov"), (["m1.mov"], ["--from", "9s"], "nothing is left"),
+    (["m1.mov", "none.mov"], [], "none.mov"), (["m1.mov"], ["--from", "9s"], "begin earlier"),
     (["m1.mov"], ["--audio", "mp3"], "give aac, opus, flac, pcm or none")])
 def test_what_cannot_be_joined_is_one_sentence(clips, tmp_path, names, options, words):
     made = tmp_path / "film.mov"

@@ -84,14 +84,47 @@ struct PauseTests {
     expectEqual(result.records.first?.reason, .duration)
   }
 
+  @Test func a24AFileDurationIsWithoutThePause() throws {
+    let (asker, sink) = (Asker(), sink())
+    sink.limits.fileDuration = .nanoseconds(10 * Self.tick)
+    try run(
+      asker,
+      [record(asker)] + .frames(0..<5) + [pause(asker)] + .frames(5..<30) + [resume(asker)]
+        + .frames(30..<42), sinks: [sink], tick: Self.tick)
+    expectEqual(sink.contents, [Array(0..<5) + Array(30..<35), Array(35..<42)])
+  }
+
+  @Test func a24AFrameBehindAPauseMayReachALimit() throws {
+    let (asker, sink) = (Asker(), sink())
+    sink.limits.duration = .nanoseconds(5 * Self.tick)
+    let result = try run(
+      asker,
+      [record(asker)] + .frames(0..<5) + [pause(asker)] + .frames(5..<30) + [resume(asker)]
+        + .frames(30..<42), sinks: [sink], tick: Self.tick)
+    expectEqual(sink.contents, [Array(0..<5)])
+    expectEqual(result.records.first?.reason, .duration)
+  }
+
+  @Test func a24APauseThatFollowsAPauseIsTheSame() throws {
+    let (asker, sink) = (Asker(), sink())
+    let result = try run(
+      asker,
+      [record(asker)] + .frames(0..<5) + [pause(asker)] + .frames(5..<8)
+        + [resume(asker), pause(asker)] + .frames(8..<10) + [resume(asker)] + .frames(10..<15)
+        + [.call { asker.stop(0) }] + .frames(15..<16), sinks: [sink], tick: Self.tick)
+    expectEqual(sink.contents, [Array(0..<5) + Array(10..<15)])
+    expectEqual(result.records.first?.nanoseconds, 9 * Self.tick)
+  }
+
   @Test func a24PacketsGoOnWithAKeyFrame() throws {
     let (asker, sink) = (Asker(), sink())
     sink.needsEarlierFrames = true
-    try run(
+    let result = try run(
       asker,
       .frames(0..<4) + [record(asker)] + .frames(4..<10) + [pause(asker)] + .frames(10..<21)
         + [resume(asker)] + .frames(21..<27), sinks: [sink], tick: Self.tick, keyEvery: 4)
     expectEqual(sink.contents, [Array(4..<10) + Array(24..<27)])
+    expectEqual(result.records.first?.nanoseconds, 8 * Self.tick)
   }
 
   @Test func a24APauseLastsInTheNextFileAndToTheRunsEnd() throws {

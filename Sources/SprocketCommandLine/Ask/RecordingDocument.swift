@@ -12,12 +12,15 @@ struct RecordingDocument: Codable {
   let reason: String?
   /// `nil` while the file is under way.
   let usable: Bool?
+  /// `nil` unless it is paused.
+  let paused: Bool?
   let error: String?
   /// `nil` if there are none.
   let deleted: [String]?
 
   enum CodingKeys: String, CodingKey {
-    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, error, deleted
+    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, paused, error,
+      deleted
     case firstFrame = "first_frame"
     case lastFrame = "last_frame"
     case firstCaptured = "first_captured_ns"
@@ -41,6 +44,7 @@ struct RecordingDocument: Codable {
     frames = record.counts.byName(always: .delivered)
     reason = record.reason?.rawValue
     usable = record.reason == nil ? nil : record.isUsable
+    paused = record.isPaused && record.reason == nil ? true : nil
     error = record.error
     deleted = record.deleted.isEmpty ? nil : record.deleted
   }

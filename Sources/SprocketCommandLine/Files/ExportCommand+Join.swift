@@ -16,7 +16,11 @@ extension ExportCommand {
         "--join takes pictures as they are: leave out \(option), and export the joined movie with it"
       )
     }
-    let (inputs, output) = (Array(paths.dropLast()), paths[paths.count - 1])
+    let output = paths[paths.count - 1]
+    let inputs = paths.dropLast().flatMap { input in
+      let movies = FileSource.namesPictures(input) ? [] : MediaFolder.files(in: input)
+      return movies.isEmpty ? [input] : movies
+    }
     for input in inputs {
       if Job(input: input, output: output).isDump || FileSource.namesPictures(input) || input == "-"
       {
@@ -30,9 +34,18 @@ extension ExportCommand {
     let (from, to, isCopy) = (from, to, copy)
     let made = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       var film = Composition()
-      for input in inputs { try film.append(input) }
-      if let to, to < film.duration { try film.remove(to..<film.duration) }
-      if let from { try film.remove(.zero..<from) }
+      for input in inputs {
+        try film.insert(input, at: film.clips.count, isInterrupted: isInterrupted)
+      }
+      let (begin, whole) = (from ?? .zero, film.duration)
+      guard begin < whole else {
+        throw RunError(
+          .usage,
+          "the joined movie is \(whole.settingText) long, and has nothing at \(begin.settingText); "
+            + "begin earlier")
+      }
+      if let to, to < whole { try film.remove(to..<whole, isInterrupted: isInterrupted) }
+      if begin > .zero { try film.remove(.zero..<begin, isInterrupted: isInterrupted) }
       return try film.write(
         to: output, settings, mustCopy: isCopy, isInterrupted: isInterrupted)
     }
@@ -40,7 +53,7 @@ extension ExportCommand {
     let how = made.reasonForEncoding.map { "encoded, since \($0)" } ?? "copied as they are"
     let seconds = fixed(Double(made.duration.nanosecondCount) / 1e9, 3)
     Console.errors.say(
-      "\(output): \(made.pictures) pictures of \(inputs.count) movies, \(seconds) s; "
+      "\(output): \(made.pictures) pictures, \(seconds) s, joined from \(inputs.count) files; "
         + "the pictures are \(how)")
     for note in made.notes { Console.errors.say(note) }
   }

@@ -77,6 +77,8 @@ public struct RecordingRecord: Sendable {
   /// Paths of older files that were deleted when this one was complete, to keep a total.
   public var deleted: [String] = []
 
+  /// Whether it takes no frames for the time being (`Request.pause`).
+  public var isPaused = false
   /// Nanoseconds of its pauses, which a movie does not have.
   public var pausedNanoseconds: Int64 = 0
 

@@ -63,7 +63,12 @@ extension RecordingList {
   }
 
   func notePause(_ job: Job) {
-    state.withLock { $0.tell(job.isPaused ? .paused(job.record) : .resumed(job.record)) }
+    state.withLock { state in
+      if state.current[job.sink]?.id == job.record.id {
+        state.current[job.sink]?.isPaused = job.isPaused
+      }
+      state.tell(job.isPaused ? .paused(job.record) : .resumed(job.record))
+    }
   }
 
   /// Ends a recording in the list: from now on the next one may be asked for. Returns files that were asked

@@ -15,8 +15,8 @@ extension SinkRecorder {
   func isTaken(_ record: FrameRecord) -> Bool {
     upcoming = record
     goOnInDelayed(with: record)
-    // The first frame behind a pause has no time since the one before it.
-    while pausedSince == nil, let job = jobs.first, let reason = limitReached(job, record) {
+    goOn(with: record)
+    while let job = jobs.first, let reason = limitReached(job, record) {
       if reason != .split {
         end(0, reason, at: record.number)
       } else if !split(.split, at: record.number) {
@@ -29,13 +29,6 @@ extension SinkRecorder {
 
   func noteWritten(_ record: FrameRecord) {
     guard let job = jobs.first else { return }
-    if let since = pausedSince {
-      let pause = record.captured.nanoseconds.clampedDifference(since)
-      if job.record.firstFrame != nil { job.record.pausedNanoseconds += pause }
-      if let first = firstCaptured?.nanoseconds {
-        firstCaptured?.nanoseconds = first.clampedSum(pause)
-      }
-    }
     pausedSince = nil
     job.written += 1
     job.record.counts[.delivered] += 1

@@ -76,7 +76,8 @@ extension SinkRecorder {
     let bytes = job.file.byteCount
     if let limit = limits.duration, record.isPast(limit, since: first) { return .duration }
     if let limit = limits.bytes, earlierBytes + bytes >= limit { return .size }
-    guard job.written > 0, let start = job.record.firstFrame?.captured else { return nil }
+    guard job.written > 0, var start = job.record.firstFrame?.captured else { return nil }
+    start.nanoseconds = start.nanoseconds.clampedSum(job.record.pausedNanoseconds)
     if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
     let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false
     guard isLong || limits.fileBytes.map({ bytes >= $0 }) ?? false else { return nil }

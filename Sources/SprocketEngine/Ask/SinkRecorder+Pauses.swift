@@ -17,17 +17,31 @@ extension SinkRecorder {
     guard let job = jobs.first(where: { $0.record.id == id }), job.isPaused != isPaused else {
       return
     }
-    job.isPaused = isPaused
+    (job.isPaused, job.record.isPaused) = (isPaused, isPaused)
     if job === jobs.first {
       if isPaused, hasBegun, job.written > 0 {
         let next = upcoming?.number == number ? upcoming?.captured : nil
-        pausedSince = recorder.pause(before: next) ?? job.record.lastFrame?.captured.nanoseconds
+        let stopped = recorder.pause(before: next) ?? job.record.lastFrame?.captured.nanoseconds
+        // A pause that follows before a frame was written is the same one.
+        pausedSince = pausedSince ?? stopped
       } else if !isPaused {
         dropHistory()
         state.dependence.restart()
       }
     }
     list.notePause(job)
+  }
+
+  /// The first recording may take this frame: what lies between it and a pause before it is no time of the
+  /// recording. Until one is written, the next one goes on counting.
+  func goOn(with frame: FrameRecord) {
+    guard let since = pausedSince, let job = jobs.first else { return }
+    let pause = frame.captured.nanoseconds.clampedDifference(since)
+    pausedSince = frame.captured.nanoseconds
+    if job.record.firstFrame != nil { job.record.pausedNanoseconds += pause }
+    if let first = firstCaptured?.nanoseconds {
+      firstCaptured?.nanoseconds = first.clampedSum(pause)
+    }
   }
 
   /// A frame was kept for later recordings: the one under way has it not, if it is paused.

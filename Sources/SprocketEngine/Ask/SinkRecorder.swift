@@ -266,7 +266,7 @@ final class SinkRecorder: @unchecked Sendable {
     endFile(at: number)
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
-    next.isPaused = job.isPaused
+    (next.isPaused, next.record.isPaused) = (job.isPaused, job.isPaused)
     jobs[0] = next
     start(next, at: number, isFirst: false)
   }

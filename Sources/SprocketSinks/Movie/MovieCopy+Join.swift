@@ -18,13 +18,20 @@ extension MovieCopy {
   ) throws(RunError) -> [String] {
     let container = try MovieSink.container(target)
     try RunError.checkLibAV(for: target)
+    let encoder = codec.flatMap { SoundCodec(rawValue: $0.rawValue) }
+    if let codec, encoder.map({ container.holds($0) }) ?? container.holdsPCM == false {
+      throw RunError(
+        .usage,
+        "\(target) cannot hold sound as \(codec.settingText): choose another codec, or another ending, such as "
+          + ".mkv", change: .audioCodec)
+    }
     let output = try MovieOutput(path: target, overwrite: overwrite, isMadeUp: false)
     let notes: [String]
     do throws(JoinError) {
       var join = try MediaJoin(
         into: container,
-        sound: codec == nil ? nil : JoinedSound(parts, isInterrupted: isInterrupted),
-        codec: codec.flatMap { SoundCodec(rawValue: $0.rawValue) }, output: output,
+        sound: codec == nil ? nil : JoinedSound(parts, for: encoder, isInterrupted: isInterrupted),
+        codec: encoder, output: output,
         isInterrupted: isInterrupted)
       try join.copy(parts)
       notes = join.notes
@@ -33,6 +40,23 @@ extension MovieCopy {
     }
     try output.complete()
     return notes
+  }
+
+  /// How pictures are encoded that were coded in that way: alike where Sprocket encodes that and the file
+  /// holds it.
+  package static func codec(
+    like name: String, in target: String
+  ) throws(RunError) -> MovieCodec {
+    let container = try MovieSink.container(target)
+    var codec = MovieCodec()
+    let isOfWeb = ["vp8", "vp9", "av1"].contains(name)
+    codec.name =
+      switch container {
+      case .webm: isOfWeb ? name : "vp9"
+      case .mov, .mp4: ["mjpeg", "hevc"].contains(name) ? name : "h264"
+      case .mkv: MovieCodec.known.contains(name) ? name : "h264"
+      }
+    return codec
   }
 
   /// How sound is stored in a file of that name unless another codec is chosen: as PCM where all of it is PCM
@@ -52,9 +76,10 @@ extension MovieOutput {
   /// Removes the file. Returns the error for the user.
   fileprivate func failure(of error: JoinError, _ target: String) -> RunError {
     switch error {
-    case .muxer(.unheld):
+    case .muxer(.refused(operation: "avformat_write_header", _)):
       abandonEmpty()
-      return RunError(.usage, error.sentence)
+      return RunError(
+        .usage, "\(target) cannot hold such pictures or sound; choose another ending, such as .mkv")
     case .muxer(let error): return fail(error, end: 0, isOfUse: false)
     case .media(let error) where error.code == .interrupted:
       abandonEmpty()

@@ -8,8 +8,12 @@ extension MovieRecording {
   func pause(before next: Timestamp?) throws(RunError) -> Int64? {
     guard muxer != nil, pausedAt == nil else { return nil }
     try endSound(before: next)
-    pausedAt = pictureEnd(before: next)
-    return pausedAt
+    let end = pictureEnd(before: next)
+    pausedAt = end
+    // A pause may last: what there is is safe.
+    do throws(MuxerError) { try muxer?.flush() } catch { throw fail(error) }
+    try noteDurable()
+    return end
   }
 
   /// The first picture behind a pause, captured at `time`: the movie goes on where its time stopped.

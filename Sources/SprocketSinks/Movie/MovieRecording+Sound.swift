@@ -6,13 +6,13 @@ extension MovieRecording {
   /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was; and what
   /// was written is synced in time, if that is asked for.
   func idle() throws(RunError) {
-    guard muxer != nil, pausedAt == nil else { return }
+    guard muxer != nil else { return }
     let silent = monotonicNow() - lastWritten
     if silent > Self.longestPause { try pauseEncoder() }
-    if !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
+    if pausedAt == nil, !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
       try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
     }
-    if output.isSynced, Double(silent) > output.fragment * 1e9 {
+    if output.isSynced || pausedAt != nil, Double(silent) > output.fragment * 1e9 {
       do throws(MuxerError) { try muxer?.flush() } catch { throw fail(error) }
     }
     try noteDurable()

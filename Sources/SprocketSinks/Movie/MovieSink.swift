@@ -2,7 +2,6 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
-internal import Synchronization
 
 /// `--movie`: MOV, MP4, MKV or WebM, by the ending of the file's name.
 ///
@@ -88,7 +87,8 @@ public final class MovieSink: Recorder {
   var leftOutFrames: UInt64 = 0
   /// Frames that were lost because this sink was too slow.
   var framesBehind: UInt64 = 0
-  private let isGivenUp = Atomic<Bool>(false)
+  /// Set: no file is made of the pictures so far.
+  package var givenUp = SourceInterrupt()
   /// The error of the first file that could not be completed when the next one began.
   var failure: RunError?
   let names = MovieNames()
@@ -265,7 +265,7 @@ public final class MovieSink: Recorder {
 
   /// What is in the file at its end counts; what is not is lost, and said.
   /// Makes no file of the pictures so far: it is removed when the run ends. From any thread.
-  package func giveUp() { isGivenUp.store(true, ordering: .releasing) }
+  package func giveUp() { givenUp.set() }
 
   func close() throws(RunError) {
     guard let recording else { return }
@@ -277,7 +277,7 @@ public final class MovieSink: Recorder {
       count(recording)
       self.recording = nil
     }
-    guard !isGivenUp.load(ordering: .acquiring) else { return recording.abandon() }
+    guard !givenUp.isSet else { return recording.abandon() }
     try writeReports()
     try recording.endSound(before: nil)
     try recording.finish()

@@ -10,12 +10,14 @@ public final class ClipsAudioSource: AudioSource {
   private var sound: JoinedSound?
   private var format: AudioFormat?
   private let interruption = SourceInterrupt()
+  private let onFailure: @Sendable () -> Void
 
   /// Parts of a second that a block has. Larger: more blocks.
   private static let blocksPerSecond = 10
 
-  /// `nil` if no clip has sound.
-  public init?(_ clips: [FilmClip]) {
+  /// `nil` if no clip has sound. `onFailure` is called before an error ends the sound, on its thread.
+  public init?(_ clips: [FilmClip], onFailure: @escaping @Sendable () -> Void = {}) {
+    self.onFailure = onFailure
     guard clips.contains(where: { $0.soundCodec != nil }) else { return nil }
     self.clips = clips
   }
@@ -24,7 +26,9 @@ public final class ClipsAudioSource: AudioSource {
     sound = JoinedSound(clips.map(\.part)) { [interruption] in interruption.isSet }
     guard let shape = sound?.format, let format = AudioFormat(checked: shape) else {
       throw RunError(
-        .usage, "the sound of the clips cannot be taken; export them first, with --audio pcm")
+        .usage,
+        "the sound of the clips has a rate, or channels, that Sprocket does not take; convert it first"
+      )
     }
     self.format = format
     return AudioDescription(
@@ -35,19 +39,28 @@ public final class ClipsAudioSource: AudioSource {
   public func read(
     into bytes: inout MutableSpan<UInt8>, timeout: Int64
   ) throws(RunError) -> AudioArrival {
-    guard !interruption.isSet, let format, let first = sound?.position else { return .end }
-    let count: Int
+    guard !interruption.isSet, let format else { return .end }
+    let (first, count, missing): (Int64, Int, Int64)
     do throws(JoinError) {
+      // Silence of a hole is not stored.
+      missing = try sound?.passSilence() ?? 0
+      first = sound?.position ?? 0
       count = try sound?.read(format.rate / Self.blocksPerSecond, into: &bytes) ?? 0
     } catch {
       if interruption.isSet { return .end }
+      onFailure()
       throw RunError(.failed, error.sentence)
     }
     guard count > 0 else { return .end }
     let time = Int64((Double(first) * 1e9 / Double(format.rate)).rounded())
-    return .block(ArrivedSound(count: count, missing: 0, timing: .exact(time)))
+    return .block(ArrivedSound(count: count, missing: UInt64(missing), timing: .exact(time)))
   }
 
   public func interrupt() { interruption.set() }
-  public func close() { sound = nil }
+  public private(set) var notes: [String] = []
+
+  public func close() {
+    notes = sound?.notes ?? []
+    sound = nil
+  }
 }

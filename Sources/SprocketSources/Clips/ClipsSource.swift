@@ -14,29 +14,25 @@ public final class ClipsSource: Source {
   private var place = 0
   /// When the clip that is played begins, nanoseconds, and which number its first frame has.
   private var (offset, number): (Int64, UInt64) = (0, 0)
-  /// When its first frame was captured, on the file's clock.
-  private var zero: Int64?
   private var next: UInt64 = 0
   /// What the clip that is played is, and whether the engine knows it by now.
   private var description: SourceDescription?
+  private var first: FrameFormat?
   private var isTold = true
   private var isOpen = false
   private let interruption = SourceInterrupt()
-  private var firstNotes: [String] = []
+  private let onFailure: @Sendable () -> Void
 
   /// Opens nothing yet. Traps without clips. `isEncoded`: pictures may differ in their samples, and in how
   /// they are packed, since an encoder converts them; a clip that is packed in another way begins an epoch.
-  public init(_ clips: [FilmClip], isEncoded: Bool = false) {
-    self.isEncoded = isEncoded
+  /// `onFailure` is called before an error ends the run, on the source's thread.
+  public init(
+    _ clips: [FilmClip], isEncoded: Bool = false, onFailure: @escaping @Sendable () -> Void = {}
+  ) {
+    (self.isEncoded, self.onFailure) = (isEncoded, onFailure)
     contract(!clips.isEmpty, "plays no clips; give one or more")
     self.clips = clips
-    sources = clips.map { clip in
-      var settings = FileSettings()
-      settings.from = clip.start
-      let source = FileSource(path: clip.path, settings)
-      source.isSoundTaken = true
-      return source
-    }
+    sources = clips.map { $0.source(from: $0.part.start) }
   }
 
   /// Opens all clips, the first of them last.
@@ -56,12 +52,13 @@ public final class ClipsSource: Source {
     _ first: SourceDescription, _ formats: [FrameFormat]
   ) throws(RunError) -> SourceDescription {
     isOpen = true
+    self.first = first.format
     for (clip, format) in zip(clips, formats)
     where !format.hasPictures(like: first.format, isEncoded: isEncoded) {
       throw RunError(
         .usage,
         "\(clip.path) has \(format.shape), and \(clips[0].path) has \(first.format.shape); export them alike "
-          + "first: with the same --codec, and --scale and --upright where they differ")
+          + "first: with the same codec, size and turn")
     }
     var description = first
     description.name = clips.count == 1 ? clips[0].path : "\(clips.count) clips"
@@ -72,6 +69,15 @@ public final class ClipsSource: Source {
   }
 
   public func next(timeout: Int64) throws(RunError) -> Arrival {
+    do throws(RunError) {
+      return try look(timeout)
+    } catch {
+      onFailure()
+      throw error
+    }
+  }
+
+  private func look(_ timeout: Int64) throws(RunError) -> Arrival {
     while !interruption.isSet {
       if !isTold, let description {
         isTold = true
@@ -81,8 +87,7 @@ public final class ClipsSource: Source {
       switch try source.next(timeout: timeout) {
       case .frame(var frame):
         let time = frame.captured.nanoseconds
-        if zero == nil { zero = Self.zero(time, clip.part.start) }
-        let since = time.clampedDifference(zero ?? time)
+        let since = max(0, time.clampedDifference(clip.part.start))
         guard since < clip.part.length else {
           source.discard()
           guard try advance() else { return .end }
@@ -102,26 +107,19 @@ public final class ClipsSource: Source {
     return .end
   }
 
-  /// The time of a clip's first frame. That frame may be damaged, so that another one is the first that comes;
-  /// but behind a seek the clock of some files is another one.
-  private static func zero(_ time: Int64, _ start: Int64) -> Int64 {
-    let late = time.clampedDifference(start)
-    return 0...longestDamage ~= late ? start : time
-  }
-
-  /// Nanoseconds of damaged frames at a clip's beginning. Larger: a clock that is another one by less is not
-  /// noticed, and the clip's frames are late by that.
-  private static let longestDamage: Int64 = 1_000_000_000
-
   /// Opens the next clip; false behind the last one.
   private func advance() throws(RunError) -> Bool {
     sources[place].close()
     isOpen = false
     guard place + 1 < clips.count, !interruption.isSet else { return false }
     offset = offset.clampedSum(clips[place].part.length)
-    (place, number, zero) = (place + 1, next, nil)
+    (place, number) = (place + 1, next)
     let format = try sources[place].open().format
     isOpen = true
+    guard let first, format.hasPictures(like: first, isEncoded: isEncoded) else {
+      throw RunError(
+        .failed, "\(clips[place].path) has changed while the clips were read; begin again")
+    }
     // The same pictures, packed in another way.
     isTold = format == description?.format
     description?.format = format
@@ -137,7 +135,13 @@ public final class ClipsSource: Source {
     for source in sources { source.interrupt() }
   }
 
-  public var notes: [String] { sources.flatMap(\.notes) }
+  public var notes: [String] {
+    var notes: [String] = []
+    for note in clips.flatMap(\.part.notes) + sources.flatMap(\.notes) where !notes.contains(note) {
+      notes.append(note)
+    }
+    return notes
+  }
 
   public func close() {
     if isOpen { sources[place].close() }

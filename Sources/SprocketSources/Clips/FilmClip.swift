@@ -27,6 +27,27 @@ public struct FilmClip: Sendable {
   }
 
   public var path: String { part.path }
+
+  /// The number of the stream of pictures, as ffprobe counts.
+  package var stream: Int { part.stream }
+
+  /// Plays the file's pictures from that one on which is shown at `time`, nanoseconds on its clock.
+  package func source(from time: Int64) -> FileSource {
+    var settings = FileSettings()
+    settings.stream = part.stream
+    let source = FileSource(path: path, settings)
+    source.beginning = time
+    source.isSoundTaken = true
+    return source
+  }
+
+  /// On the file's clock, nanoseconds: when the picture is shown that is seen at a time from its first
+  /// picture.
+  package func shown(at time: Duration) -> Int64 {
+    let wanted = part.zero.clampedSum(time.nanosecondCount)
+    return part.times.last { $0 <= wanted } ?? part.start
+  }
+
   /// When it begins, counted from the file's first picture.
   public var start: Duration { .nanoseconds(part.start.clampedDifference(part.zero)) }
   /// From its first picture to the end of its last one.

@@ -4,11 +4,10 @@ internal import SprocketLibAV
 // Beginning in mid-file.
 
 extension FileSource {
-  /// Replaces the held first frame by the first one at or after `from`; holds none if there is
-  /// none.
-  func begin(at from: Duration) throws(MediaError) {
-    guard let first = held?.time else { return }
-    let target = first.clampedSum(from.nanosecondCount)
+  /// Replaces the held first frame by the first one at or after `target` on the file's clock (nanoseconds);
+  /// holds none if there is none.
+  func begin(at target: Int64) throws(MediaError) {
+    guard held != nil else { return }
     if isTimeGiven, !isPipe {
       let isSought = reader?.seek(toNanoseconds: target) == true
       if isSought {

@@ -100,6 +100,10 @@ public final class FileSource: Source {
     self.settings = settings
   }
 
+  /// Begins with the first frame from a time of the file's clock on (nanoseconds), not counted from its
+  /// first.
+  var beginning: Int64?
+
   var isReal: Bool { settings.pace == .real }
   var isPipe: Bool { reader?.isStream ?? false }
 
@@ -135,7 +139,11 @@ public final class FileSource: Source {
         try read()
       }
       let first = held?.time
-      if settings.from > .zero { try begin(at: settings.from) }
+      if let time = beginning ?? held?.time.clampedSum(settings.from.nanosecondCount),
+        beginning != nil || settings.from > .zero
+      {
+        try begin(at: time)
+      }
       tags = info.tags
       hdr = HDRMetadata(info.hdr, picture?.hdr)
       moveDate(by: (held?.time ?? 0) - (first ?? held?.time ?? 0))
