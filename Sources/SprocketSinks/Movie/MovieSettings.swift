@@ -12,6 +12,8 @@ public struct MovieSettings: KindSettings {
   /// `nil`: 90.
   public var quality: Int?
   public var codec = MovieCodec()
+  /// What each file says of itself.
+  public var metadata = MovieMetadata()
   /// Constant rate of the movie; `nil`: the frames' own times.
   public var rate: FrameRate?
   /// Whether the file has a track of the lines that `--reports` writes.
@@ -44,6 +46,7 @@ public struct MovieSettings: KindSettings {
 
   public static var settings: [Setting<MovieSettings>] {
     fileSettings + recordingSettings + MovieCodec.settings.map { $0.within(\.codec) }
+      + MovieMetadata.settings.map { $0.within(\.metadata) }
   }
 
   private static var fileSettings: [Setting<MovieSettings>] {
@@ -219,7 +222,7 @@ extension MovieSink {
       isOnDemand: settings.isAsked || settings.recordsAtOnce, limits: settings.limits,
       preRoll: settings.usedPreRoll, sound: try request.makeTaps("movie"),
       soundSettings: request.sound, hasReports: settings.reports, sync: settings.sync,
-      keepTotal: settings.keepTotal)
+      keepTotal: settings.keepTotal, metadata: settings.metadata)
   }
 }
 

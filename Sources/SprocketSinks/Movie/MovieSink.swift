@@ -2,7 +2,6 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
-internal import Synchronization
 
 /// `--movie`: MOV, MP4, MKV or WebM, by the ending of the file's name.
 ///
@@ -83,7 +82,9 @@ public final class MovieSink: Recorder {
   var leftOutFrames: UInt64 = 0
   /// Frames that were lost because this sink was too slow.
   var framesBehind: UInt64 = 0
-  private let isGivenUp = Atomic<Bool>(false)
+  /// Where the movie ends, and what is behind that.
+  let ending = MovieEnding()
+  private let metadata: MovieMetadata
   /// The error of the first file that could not be completed when the next one began.
   var failure: RunError?
   let names = MovieNames()
@@ -93,7 +94,8 @@ public final class MovieSink: Recorder {
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
   /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
-  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. With `sync` nothing that
+  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. `metadata`: what each file
+  /// says of itself. With `sync` nothing that
   /// was recorded is off the disk for longer. With `turn` each file has the orientation that it has when the
   /// file begins. `hasOwnPaths`: each recording is asked for with a path, so that none is made of `path`.
   public init(
@@ -104,8 +106,9 @@ public final class MovieSink: Recorder {
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
     hasReports: Bool = false, sync: Duration? = nil,
-    keepTotal: ByteCount? = nil
+    keepTotal: ByteCount? = nil, metadata: MovieMetadata = MovieMetadata()
   ) {
+    self.metadata = metadata
     self.name = name
     self.hasOwnPaths = hasOwnPaths
     self.turn = turn
@@ -173,6 +176,7 @@ public final class MovieSink: Recorder {
   private static let keptQuality = 97
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    guard !ending.leavesOut(frame.view.record) else { return }
     do throws(RunError) {
       try reports?.add(frame)
       if !isOnDemand, !fitsFile { try goOn() }
@@ -202,7 +206,8 @@ public final class MovieSink: Recorder {
     try reports?.take { (lines) throws(RunError) in try recording.write(lines: lines) }
   }
 
-  public func idle() throws(RunError) { try recording?.idle() }
+  public func idle() throws(RunError) { try recording?.idle(ending) }
+  public var idlesOffline: Bool { recording?.hasWaitingSound ?? false }
 
   public func account(_ lost: LostFrame) throws(RunError) {
     count(lost)
@@ -242,7 +247,7 @@ public final class MovieSink: Recorder {
   func describe(_ file: MovieRecording) {
     guard let format else { return }
     file.describe(description(format, isEncoded: encoding != nil), encoding)
-    file.tags = sourceTags
+    file.tags = metadata.tags(over: sourceTags, in: file.container)
     fileFormat = (format, needs != nil)
     fitsFile = true
   }
@@ -258,9 +263,6 @@ public final class MovieSink: Recorder {
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
-  /// Makes no file of the pictures so far: it is removed when the run ends. From any thread.
-  package func giveUp() { isGivenUp.store(true, ordering: .releasing) }
-
   func close() throws(RunError) {
     guard let recording else { return }
     if recording.isEmpty {
@@ -271,10 +273,12 @@ public final class MovieSink: Recorder {
       count(recording)
       self.recording = nil
     }
-    guard !isGivenUp.load(ordering: .acquiring) else { return recording.abandon() }
+    guard !ending.isGivenUp else { return recording.abandon() }
     try writeReports()
-    try recording.endSound(before: nil)
+    try recording.endSound(
+      before: nil, at: ending.time ?? (ending.keepsToPictures ? recording.usualEnd : nil))
     try recording.finish()
+    noteEnd(of: recording)
   }
 
   /// Adds what a file tells of its times.
