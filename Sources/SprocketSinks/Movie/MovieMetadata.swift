@@ -16,7 +16,9 @@ public struct MovieMetadata: Sendable, Hashable {
   public var model = ""
   /// Program that recorded it.
   public var software = ""
+  /// Who recorded it.
   public var artist = ""
+  /// Who owns it.
   public var copyright = ""
   /// Anything that is to be read by people.
   public var comment = ""
@@ -64,11 +66,20 @@ public struct MovieMetadata: Sendable, Hashable {
       given.map { $0.0.lowercased() } + names.map { $0.lowercased() }
         + names.map { Self.apple + $0.lowercased() } + (location == nil ? [] : Self.places))
     var all = source.filter { !replaced.contains($0.key.lowercased()) }
+    if !isApples {
+      // Apple's names of a source say the same by the names of all others.
+      for (name, value) in all where name.lowercased().hasPrefix(Self.apple) {
+        let plain = name == Self.applePlace ? "location" : String(name.dropFirst(Self.apple.count))
+        all[name] = nil
+        all[plain] = all[plain] ?? value
+      }
+    }
     for (name, value) in given { all[name] = value }
     return all
   }
 
   private static let apple = "com.apple.quicktime."
+  private static let applePlace = "com.apple.quicktime.location.ISO6709"
   private static let places = ["location", "location-eng", "com.apple.quicktime.location.iso6709"]
 }
 
@@ -143,11 +154,14 @@ public struct MovieLocation: Sendable, Hashable, SettingValue {
 
 /// Tags of a movie under names of one's own: `scene: 4; take: 2`.
 public struct MovieTags: Sendable, Hashable, SettingValue {
+  /// One tag, as it was given.
   public struct Tag: Sendable, Hashable {
+    /// Letters, digits, `.`, `-` and `_`.
     public let name: String
     public let value: String
   }
 
+  /// All tags, in the order in which they were set.
   public private(set) var all: [Tag] = []
 
   public static var allowed: String {
@@ -155,6 +169,7 @@ public struct MovieTags: Sendable, Hashable, SettingValue {
       + "none that the file has by itself"
   }
 
+  /// No tags.
   public init() {}
 
   /// Adds a tag, in place of one of that name; names are the same in any case. False, and nothing is added,
