@@ -23,7 +23,7 @@ final class FileZero: Sendable {
 ///     try sound.start()
 ///     while !sound.wait(for: .seconds(1)) {}
 ///
-/// A program reads the samples by an ``AudioSink`` of its own: `docs/library.md` has a whole one. Beside the
+/// A program reads the samples by an `AudioSink` of its own: `docs/library.md` has a whole one. Beside the
 /// pictures of the same file it is made of their `FileSource`.
 ///
 /// ## Time
