@@ -112,18 +112,18 @@ extension Composition {
       )
     }
     var audio: [AudioEngine] = []
-    let failure = SourceInterrupt()
-    if sound != nil, let source = ClipsAudioSource(clips, onFailure: { failure.set() }) {
-      audio = [try AudioEngine(source)]
-    }
+    let sounds = sound == nil ? nil : ClipsAudioSource(clips)
+    if let sounds { audio = [try AudioEngine(sounds)] }
     var recorded = RecordedSound()
     recorded.codec = sound
     let movie = MovieSink(
       path: path, quality: settings.quality, codec: codec, overwrite: settings.overwrite,
       sound: try audio.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
       soundSettings: recorded)
-    movie.givenUp = failure
-    let source = ClipsSource(clips, isEncoded: !codec.isJPEG) { failure.set() }
+    let source = ClipsSource(clips, isEncoded: !codec.isJPEG)
+    let ending = movie.ending
+    source.onFailure = { ending.giveUp() }
+    sounds?.onFailure = { ending.giveUp() }
     let engine = try Engine(source: source, sinks: [movie], audio: audio)
     try engine.start()
     while !engine.wait(for: .milliseconds(50)) {

@@ -22,6 +22,9 @@ public struct MovieClock: Sendable {
     rescaled(nanoseconds, Int64(rate), 1_000_000_000)
   }
 
+  /// The tick at a time that is no frame's; `nil` before the first frame.
+  public func tick(of time: Int64) -> Int64? { origin.map { ticks(time.clampedDifference($0)) } }
+
   /// The tick of the next frame, captured at `time` nanoseconds.
   public mutating func tick(at time: Int64) -> Int64 {
     let start = origin ?? time

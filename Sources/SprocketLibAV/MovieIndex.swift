@@ -95,7 +95,9 @@ struct MovieIndex {
           atom, of: source, duration: times.length, words: 1, scale: UInt32(times.ticksPerSecond))
       }
       if atom.is("tkhd") {
-        return copyHeader(atom, of: source, duration: movieDuration(track), words: 2)
+        copyHeader(atom, of: source, duration: movieDuration(track), words: 2)
+        if table.hidesEnd { appendEdit(ofLength: movieDuration(track)) }
+        return
       }
       if atom.is("elst") {
         // What was handed on of the time between decoding and showing is a second at most.
@@ -144,6 +146,17 @@ struct MovieIndex {
       before &+= edit.length
     }
     end(start)
+  }
+
+  /// An edit list that shows a track from its beginning, for so long.
+  private mutating func appendEdit(ofLength duration: UInt64) {
+    let edits = begin(Atom.kind("edts"))
+    let start = beginTable("elst", count: 1, version: 1)
+    append(duration)
+    append(UInt64(0))
+    append(UInt32(1 << 16))
+    end(start)
+    end(edits)
   }
 
   /// A header with times of 32 bits, or of 64 if it needs them: made and changed, `words` words,

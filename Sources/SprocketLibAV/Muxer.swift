@@ -4,7 +4,7 @@ internal import CSprocketLibAV
 /// ``VideoEncoder`` makes; sound is PCM, or what a ``SoundEncoder`` makes.
 ///
 /// While it grows, the file is fragments (MKV: clusters) of at most a second, so that what is cut off
-/// can be read up to its last whole fragment. ``finish(nominalTicks:)`` makes it a plain file with an
+/// can be read up to its last whole fragment. ``finish(nominalTicks:end:)`` makes it a plain file with an
 /// index that players can seek in, without copying what was recorded:
 ///
 /// ```
@@ -60,9 +60,13 @@ public struct Muxer: ~Copyable {
   var kept: (track: Int, samples: Int)?
 
   /// Of the frames written, how many of the first are in fragments that the output took whole.
-  public private(set) var durableFrames: UInt64 = 0
+  public internal(set) var durableFrames: UInt64 = 0
   /// The file's length up to the end of the last whole fragment, in bytes.
   public private(set) var durableEnd: Int64 = 0
+
+  /// Pictures behind the end that ``finish(nominalTicks:end:)`` was given: those that the file does not show,
+  /// and those that an MKV, or a stream, shows all the same.
+  public internal(set) var pastEnd: (leftOut: UInt64, shown: UInt64) = (0, 0)
 
   /// Seconds of a fragment.
   private let fragment: Double
@@ -264,30 +268,8 @@ public struct Muxer: ~Copyable {
     }
   }
 
-  /// Ends the file and makes it plain. The last frame lasts `nominalTicks`, or as long as the one
-  /// before it. Cost: in proportion to the number of frames.
-  ///
-  /// The corresponding C function, for MKV, is `av_write_trailer`.
-  public mutating func finish(nominalTicks: Int64?) throws(MuxerError) {
-    for track in sounds.indices {
-      unsafe try sounds[track].encoder?.finish { packet, first throws(MuxerError) in
-        unsafe try append(packet, at: first, track)
-      }
-    }
-    try writeHeld()
-    try flush()
-    durableFrames = picture?.count ?? 0
-    if container.isQuickTime {
-      try finishQuickTime(nominalTicks)
-    } else {
-      let status = unsafe libav.av_write_trailer(handle.context)
-      try handOn(status, "av_write_trailer")
-      for track in sounds.indices { sounds[track].durable = sounds[track].samples }
-    }
-  }
-
   /// Hands on what the library has written so far.
-  private func handOn(_ status: Int32, _ operation: String) throws(MuxerError) {
+  func handOn(_ status: Int32, _ operation: String) throws(MuxerError) {
     unsafe libav.avio_flush(handle.context.pointee.pb)
     _ = bridge.flush()
     try check(status, operation)

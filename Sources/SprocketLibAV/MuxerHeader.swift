@@ -1,3 +1,5 @@
+internal import CSprocketLibAV
+
 /// What a MOV or MP4 begins with while it is recorded.
 struct Header {
   /// The index that it is recorded with.
@@ -23,9 +25,49 @@ struct Header {
 }
 
 extension Muxer {
+  /// Ends the file and makes it plain. The last frame lasts up to tick `end` if that is given, and else
+  /// `nominalTicks`, or as long as the one before it. What a MOV or MP4 has behind `end` is not shown.
+  /// Cost: in proportion to the number of frames.
+  ///
+  /// The corresponding C function, for MKV, is `av_write_trailer`.
+  public mutating func finish(nominalTicks: Int64?, end: Int64? = nil) throws(MuxerError) {
+    for track in sounds.indices {
+      unsafe try sounds[track].encoder?.finish { packet, first throws(MuxerError) in
+        unsafe try append(packet, at: first, track)
+      }
+    }
+    try writeHeld()
+    try flush()
+    durableFrames = picture?.count ?? 0
+    if container.isQuickTime {
+      try finishQuickTime(nominalTicks, end)
+    } else {
+      let status = unsafe libav.av_write_trailer(handle.context)
+      try handOn(status, "av_write_trailer")
+      if let end { pastEnd.shown = picture?.cut(at: end) ?? 0 }
+      for track in sounds.indices { sounds[track].durable = sounds[track].samples }
+    }
+  }
+
+  /// Ends all tracks at tick `end`. Sound that ends within a sample of it stays as it is.
+  private mutating func cut(at end: Int64) {
+    let pictures = picture?.cut(at: end) ?? 0
+    pastEnd = bridge.isStream ? (0, pictures) : (pictures, 0)
+    _ = text?.table.cut(at: end)
+    for track in sounds.indices {
+      let sample = sounds[track].sample(at: end, per: container.ticksPerSecond)
+      guard sounds[track].samples > UInt64(clamping: sample) + 1 else { continue }
+      _ = sounds[track].table.cut(at: sample)
+      sounds[track].table.close(nominal: nil, end: sample)
+    }
+  }
+
   /// Makes a MOV or MP4 a plain file. One that is streamed stays fragments.
-  mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
-    picture?.close(nominal: nominalTicks.map { UInt64(max(1, $0)) })
+  mutating func finishQuickTime(
+    _ nominalTicks: Int64?, _ end: Int64?
+  ) throws(MuxerError) {
+    if let end { cut(at: end) }
+    picture?.close(nominal: nominalTicks.map { UInt64(max(1, $0)) }, end: end)
     for track in sounds.indices {
       sounds[track].table.close(nominal: UInt64(max(0, sounds[track].lastLength)))
     }
@@ -36,10 +78,10 @@ extension Muxer {
       throw .refused(operation: "avformat_write_header", status: 0)
     }
     // On the disk in this order, too: the header of `mdat` hides the fragments.
-    let end = bridge.end
-    guard bridge.write(index.span, at: end), bridge.sync() else { throw .output }
+    let fileEnd = bridge.end
+    guard bridge.write(index.span, at: fileEnd), bridge.sync() else { throw .output }
     var patch: [UInt8] = [0, 0, 0, 1] + Array("mdat".utf8)
-    let size = UInt64(end - Int64(header.freeOffset))
+    let size = UInt64(fileEnd - Int64(header.freeOffset))
     patch += (0..<8).map { UInt8(truncatingIfNeeded: size >> (56 - 8 * $0)) }
     guard bridge.write(patch.span, at: Int64(header.freeOffset)) else { throw .output }
   }

@@ -31,6 +31,8 @@ struct SampleTable {
   /// From the first picture to the end of the last one, in ticks, once the table is closed: shorter than
   /// `duration` where pictures are decoded long before they are shown.
   private(set) var shownDuration: UInt64?
+  /// Pictures behind the end stay in the file, since others need them: an edit list hides them.
+  private(set) var hidesEnd = false
   /// Of the last picture, when it is decoded.
   private(set) var lastTick: Int64?
   /// The first and the latest tick at which a picture is shown.
@@ -139,13 +141,16 @@ struct SampleTable {
   /// The samples since the last chunk are in a file that says itself where they are.
   mutating func leaveOut() { (pendingBytes, pendingCount) = (0, 0) }
 
-  /// Gives the last picture its duration; `nominal` if known, else as long as the one before.
-  mutating func close(nominal: UInt64?) {
+  /// Gives the last picture its duration: up to `end` (ticks) if that is known; else `nominal`, or as long as
+  /// the one before.
+  mutating func close(nominal: UInt64?, end: Int64? = nil) {
     if sampleBytes > 0 { durations = [Run(count: UInt32(clamping: count), value: 1)] }
     guard let last = lastTick else { return }
     lastTick = nil
     // Without a nominal length as long as the one before, but not as a hole.
-    let length = Int64(nominal ?? min(max(lastGap, 1), UInt64(ticksPerSecond)))
+    let length =
+      end.map { max(1, $0 - lastShown) }
+      ?? Int64(nominal ?? min(max(lastGap, 1), UInt64(ticksPerSecond)))
     appendDuration(UInt64(max(1, lastShown - last + length)))
     if hasShifts { shownDuration = UInt64(max(1, lastShown - firstShown + length)) }
   }
@@ -161,6 +166,70 @@ struct SampleTable {
       runs[last].count += 1
     } else {
       runs.append(Run(count: 1, value: value))
+    }
+  }
+}
+
+// The end of a track that is before its last samples.
+extension SampleTable {
+  /// Leaves out the samples that are shown, or heard, at tick `end` or later, but for those that earlier
+  /// ones need; the first sample stays. Call it before `close`, when each sample is in a chunk. Returns the
+  /// number of samples that are not shown any more. Takes 16 bytes per sample for the call.
+  mutating func cut(at end: Int64) -> UInt64 {
+    guard sampleBytes == 0 else {
+      let excess = count - min(count, UInt64(clamping: max(1, end)))
+      count -= excess
+      duration -= excess
+      dropFromChunks(excess)
+      return excess
+    }
+    var ticks: [(decoded: Int64, shown: Int64)] = []
+    ticks.reserveCapacity(sizes.count)
+    var tick: Int64 = 0
+    let lengths = durations.lazy.flatMap { repeatElement($0.value, count: Int($0.count)) }
+    var next = lengths.makeIterator()
+    for run in shifts {
+      for _ in 0..<run.count {
+        ticks.append((tick, tick + run.value))
+        tick += Int64(clamping: next.next() ?? 0)
+      }
+    }
+    guard lastShown >= end, let last = ticks.lastIndex(where: { $0.shown < end }) else { return 0 }
+    let (kept, hidden) = (last + 1, ticks[...last].lazy.filter { $0.shown >= end }.count)
+    let excess = ticks.count - kept
+    sizes.removeLast(excess)
+    Self.drop(excess, from: &shifts)
+    Self.drop(excess, from: &durations)
+    keys.removeAll { $0 > UInt32(clamping: kept) }
+    dropFromChunks(UInt64(excess))
+    (count, duration) = (UInt64(kept), UInt64(ticks[last].decoded))
+    (lastTick, lastGap) = (ticks[last].decoded, durations.last?.value ?? 0)
+    lastShown = ticks[...last].lazy.map(\.shown).filter { $0 < end }.max() ?? 0
+    hidesEnd = hidden > 0
+    return UInt64(excess + hidden)
+  }
+
+  private static func drop<Value>(_ count: Int, from runs: inout [Run<Value>]) {
+    var left = count
+    while left > 0, let last = runs.last {
+      let some = min(left, Int(last.count))
+      left -= some
+      runs[runs.count - 1].count -= UInt32(some)
+      if some == Int(last.count) { runs.removeLast() }
+    }
+  }
+
+  private mutating func dropFromChunks(_ samples: UInt64) {
+    var left = samples
+    while left > 0, let run = chunks.last {
+      let value = UInt64(run.value)
+      Self.drop(1, from: &chunks)
+      if value > left {
+        Self.append(UInt32(value - left), to: &chunks)
+      } else {
+        offsets.removeLast()
+      }
+      left -= min(left, value)
     }
   }
 }

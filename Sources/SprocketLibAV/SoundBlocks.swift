@@ -59,6 +59,11 @@ struct SoundBlocks {
     swap(&block, &held)
   }
 
+  /// The sample that is nearest to a tick of a clock.
+  func sample(at tick: Int64, per second: Int32) -> Int64 {
+    Int64((Double(tick) * Double(format.rate) / Double(second)).rounded())
+  }
+
   /// When a sample was heard, in ticks of a clock, to the nearest.
   func tick(of sample: UInt64, per second: Int32) -> Int64 {
     let rate = UInt64(format.rate)

@@ -553,3 +553,30 @@ def test_a_removed_folder_is_said(tmp_path):
     sinks = json.loads(summary.read_text())["sinks"]
     assert sinks["movie"]["delivered"] == 0 and sinks["movie"]["failed"] > 0
     assert sinks["checksum"]["delivered"] > 0
+
+
+@pytest.mark.parametrize("ending", CONTAINERS)
+def test_a_movie_says_of_itself_what_is_given(tmp_path, ending):
+    movie, copied = tmp_path / f"a.{ending}", tmp_path / f"copy.{ending}"
+    settings = "title=Erster Film,make=Acme,location=-48.1372+011.5756+519.5/,tags=scene: 4; take: 2"
+    sprocket(*SCENE, "--size", "64x48", "--frames", 3, "--sink", f"movie:{movie},{settings}")
+    sprocket("export", "--copy", movie, copied)
+    prefix = "" if ending == "mkv" else "com.apple.quicktime."
+    place = "location" if ending == "mkv" else "location.iso6709"
+    for path in [movie, copied]:
+        shown = json.loads(run("ffprobe", "-v", "error", "-show_format", "-of", "json", path))
+        tags = {name.lower(): value for name, value in shown["format"]["tags"].items()}
+        assert tags["title"] == "Erster Film" and tags[f"{prefix}make"] == "Acme"
+        assert tags[prefix + place] == "-48.1372+011.5756+519.5/"
+        assert (tags["scene"], tags["take"]) == ("4", "2")
+    seen, = json.loads(run("exiftool", "-json", "-n", movie))
+    assert (seen["Title"], seen["Make"]) == ("Erster Film", "Acme")
+    if ending != "mkv":
+        assert (seen["GPSLatitude"], seen["GPSLongitude"], seen["GPSAltitude"]) == (-48.1372, 11.5756, 519.5)
+
+
+@pytest.mark.parametrize(
+    "setting", ["location=48.1 11.5", "location=+91+000/", "tags=encoder: x", "tags=a b: c"])
+def test_what_a_movie_cannot_say_of_itself_is_refused(tmp_path, setting):
+    result = sprocket(*SCENE, "--frames", 3, "--sink", f"movie:{tmp_path / 'a.mov'},{setting}", check=False)
+    assert result.returncode == 2 and "is not allowed: give" in result.errors and not list(tmp_path.iterdir())

@@ -130,6 +130,20 @@ def test_a_card_that_is_right_is_copied_bit_for_bit(tmp_path):
     assert np.array_equal(samples(path), samples(tmp_path / "a.wav")[:12 * 48000])
 
 
+@pytest.mark.parametrize("ending, codec", [("mov", "mjpeg"), ("mp4", "h264")])
+def test_pictures_that_stop_last_as_long_as_the_sound_behind_them(tmp_path, ending, codec):
+    """The scene of this seed stalls at 0.8 s, and its microphone goes on until the run ends."""
+    movie = tmp_path / f"clip.{ending}"
+    sprocket("run", "--source", "scene", "--size", "160x120", "--rate", 30, "--source-set", "pace=real",
+             "--source-set", "stall=0.01", "--source-set", "stallfor=60s", "--source-set", "seed=3",
+             "--microphone", "scene", "--movie", movie, "--codec", codec, "--duration", "4s", check=False)
+    streams = json.loads(subprocess.run(
+        ["ffprobe", "-v", "error", "-show_streams", "-of", "json", movie], capture_output=True, text=True,
+        timeout=LIMIT, check=True).stdout)["streams"]
+    pictures, sound = (float(stream["duration"]) for stream in streams)
+    assert int(streams[0]["nb_frames"]) == 24 and sound > 2 and abs(pictures - sound) < 0.001
+
+
 def test_a_late_microphone_is_silence_first(tmp_path):
     path, summary = record(tmp_path, "a.mov", microphone="scene:begins=1.5")
     sound = samples(path)

@@ -108,10 +108,12 @@ final class Shared<Value: Sendable>: Sendable {
 }
 
 /// What ffprobe says of a file: a line for each stream.
-func ffprobe(_ path: String, _ entries: String) throws -> [String] {
+func ffprobe(
+  _ path: String, _ entries: String, format: String = "csv=p=0"
+) throws -> [String] {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  process.arguments = ["ffprobe", "-v", "error", "-show_entries", entries, "-of", "csv=p=0", path]
+  process.arguments = ["ffprobe", "-v", "error", "-show_entries", entries, "-of", format, path]
   let pipe = Pipe()
   process.standardOutput = pipe
   try process.run()

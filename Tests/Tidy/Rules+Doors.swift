@@ -20,7 +20,8 @@ extension Rules {
       "the metadata of a file"),
     Permission("Sources/SprocketRecords", ["EventRecords"], "the metadata of a dump"),
     Permission(
-      "Sources/SprocketSinks/Movie", ["MovieOutput", "MovieRecording", "MovieSink"],
+      "Sources/SprocketSinks/Movie",
+      ["MovieMetadata", "MovieOutput", "MovieRecording", "MovieSink"],
       "what a film says of itself"),
     Permission("Sources/SprocketSources/File", ["FileSource"], "what a film says of itself"),
   ]

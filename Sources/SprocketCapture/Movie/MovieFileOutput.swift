@@ -32,6 +32,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   private let limits: RecordingLimits
   private let preRoll: PreRoll?
   private let sound: RecordedSound
+  /// What each file says of itself.
+  public let metadata: MovieMetadata
   private let turn = OrientationSetting()
   private let state = Locked(State())
 
@@ -44,12 +46,13 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   ///     can be used. Files that follow each other without a gap count together.
   ///   - preRoll: a recording begins that much before it was asked for.
   ///   - sound: how the session's microphone is recorded.
+  ///   - metadata: what each file says of itself: title, make, location and so on.
   public init(
     codec: MovieCodec = MovieCodec(), shape: MovieShape = MovieShape(), quality: Int = 90,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
-    sound: RecordedSound = RecordedSound()
+    sound: RecordedSound = RecordedSound(), metadata: MovieMetadata = MovieMetadata()
   ) {
-    self.sound = sound
+    (self.sound, self.metadata) = (sound, metadata)
     (self.codec, self.shape) = (codec, shape)
     self.quality = quality
     var limits = limits
@@ -85,14 +88,14 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
       MovieSink(
         core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
         codec: codec, shape: shape, isOnDemand: true, limits: limits, preRoll: preRoll,
-        sound: try setup.taps(for: core), soundSettings: sound)
+        sound: try setup.taps(for: core), soundSettings: sound, metadata: metadata)
     ]
   }
 
   var part: Part {
     var settings = MovieSettings()
     (settings.codec, settings.quality, settings.isOnDemand) = (codec, quality, true)
-    settings.shape = shape
+    (settings.shape, settings.metadata) = (shape, metadata)
     settings.longest =
       limits.duration.map { .time($0) } ?? limits.bytes.map { .bytes(ByteCount(Int(clamping: $0))) }
     settings.keepFree = limits.freeBytes.map { ByteCount(Int(clamping: $0)) }

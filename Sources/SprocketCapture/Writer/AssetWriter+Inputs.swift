@@ -6,7 +6,9 @@ extension AssetWriter {
     case taken
     /// It is before the session's start, and left out.
     case early
-    /// There was no room; live, the frame counts as dropped.
+    /// It is at the end of pictures and sound or later, and left out; the ``AssetWriter/Asset`` counts it.
+    case late
+    /// There was no room. Live, the frame counts as dropped; else it may be appended again.
     case full
   }
 
@@ -14,12 +16,15 @@ extension AssetWriter {
   public final class VideoInput: Sendable {
     private struct State {
       var source: PushSource?
-      var start: Int64?
+      var timeline: WriterTimeline?
       var isTaken = false
+      var isFinished = false
+      /// Times of the last two pictures that were taken.
       var last: Int64?
+      var previous: Int64?
     }
 
-    /// Of the pictures that are appended.
+    /// The format of the pictures that are appended.
     public let format: FrameFormat
     let settings: VideoSettings
     private let state = Locked(State())
@@ -35,13 +40,15 @@ extension AssetWriter {
     }
 
     /// Whether a picture would be taken now.
-    public var isReadyForMoreMediaData: Bool { state.withLock(\.source)?.hasRoom ?? false }
+    public var isReadyForMoreMediaData: Bool {
+      state.withLock { $0.isFinished ? nil : $0.source }?.hasRoom ?? false
+    }
 
     /// Appends a picture: its planes one behind the other, rows without padding. `time` is in nanoseconds,
     /// and later than the one before. Where there is no room, it waits for `limit` at most, live not at all.
     ///
-    /// Throws if the writer does not write, if the bytes are not those of a picture, or if the time is not
-    /// later.
+    /// Throws if the writer does not write, if this input has finished, if the bytes are not those of a
+    /// picture, or if the time is not later.
     @discardableResult
     public func append(
       _ bytes: Span<UInt8>, at time: Int64, waiting limit: Duration = .seconds(10)
@@ -53,29 +60,41 @@ extension AssetWriter {
           "a picture of \(format.pixelFormat.fourcc) \(format.width)x\(format.height) has \(expected) "
             + "bytes, not \(bytes.count); append whole pictures without padding")
       }
-      guard let source = try ready(for: time) else { return .early }
-      return try outcome(
-        source.push(bytes, captured: time, waiting: source.isLive ? .zero : limit))
+      return try push(at: time, waiting: limit) { room in
+        var room = room
+        for index in bytes.indices { room[index] = bytes[index] }
+      }
     }
 
-    /// Appends a copy, at the time of its capture.
+    /// Has `fill` write a picture where the encoder takes it from, without a copy: what a pool of pixel
+    /// buffers is for. `fill` gets memory of a whole picture, with other pixels in it, and is called once if
+    /// the picture is taken. Else as `append(_:at:waiting:)`.
     @discardableResult
     public func append(
-      _ frame: FrameCopy, waiting limit: Duration = .seconds(10)
+      at time: Int64, waiting limit: Duration = .seconds(10),
+      filling fill: (consuming MutableSpan<UInt8>) -> Void
+    ) throws(CaptureError) -> Appended {
+      try push(at: time, waiting: limit, fill)
+    }
+
+    /// Appends a copy, at another time than that of its capture if one is given.
+    @discardableResult
+    public func append(
+      _ frame: FrameCopy, at time: Int64? = nil, waiting limit: Duration = .seconds(10)
     ) throws(CaptureError) -> Appended {
       try check(frame.pixels, frame.width, frame.height)
-      return try append(frame.bytes.span, at: frame.record.captured.nanoseconds, waiting: limit)
+      return try append(
+        frame.bytes.span, at: time ?? frame.record.captured.nanoseconds, waiting: limit)
     }
 
-    /// Appends the picture of a frame that is lent, at the time of its capture: one copy.
+    /// Appends the picture of a frame that is lent, at another time than that of its capture if one is
+    /// given: one copy.
     @discardableResult
     public func append(
-      _ frame: borrowing FrameView, waiting limit: Duration = .seconds(10)
+      _ frame: borrowing FrameView, at time: Int64? = nil, waiting limit: Duration = .seconds(10)
     ) throws(CaptureError) -> Appended {
       try check(frame.image.format, frame.format.width, frame.format.height)
-      let time = frame.record.captured.nanoseconds
-      guard let source = try ready(for: time) else { return .early }
-      let pushed = source.push(captured: time, waiting: source.isLive ? .zero : limit) { room in
+      return try push(at: time ?? frame.record.captured.nanoseconds, waiting: limit) { room in
         var room = room
         var place = 0
         for plane in 0..<frame.image.format.planeCount {
@@ -86,11 +105,26 @@ extension AssetWriter {
           }
         }
       }
-      return try outcome(pushed)
     }
 
-    /// No more pictures come.
-    public func markAsFinished() { state.withLock(\.source)?.finish() }
+    /// No more pictures come: `append` throws from now on. Sound may still be appended; it ends with the last
+    /// picture, or where `endSession` says. Does nothing before `startWriting`.
+    public func markAsFinished() {
+      let (timeline, end) = state.withLock { state -> (WriterTimeline?, Int64?) in
+        guard state.source != nil, !state.isFinished else { return (nil, nil) }
+        state.isFinished = true
+        return (state.timeline, state.last?.clampedSum(length(behind: state.previous, state.last)))
+      }
+      timeline?.finishPictures(at: end)
+    }
+
+    /// How long the last picture lasts.
+    private func length(behind previous: Int64?, _ last: Int64?) -> Int64 {
+      let rate = format.rate.framesPerSecond
+      if rate > 0 { return Int64((1e9 / rate).rounded(.up)) }
+      guard let previous, let last else { return 0 }
+      return last.clampedSum(-previous)
+    }
 
     // MARK: The writer's side
 
@@ -101,27 +135,47 @@ extension AssetWriter {
       }
     }
 
-    func makeSource(isLive: Bool) -> PushSource {
+    func makeSource(isLive: Bool, _ timeline: WriterTimeline) -> PushSource {
       let source = PushSource("writer", format: format, isLive: isLive)
-      state.withLock { $0.source = source }
+      state.withLock { ($0.source, $0.timeline) = (source, timeline) }
       return source
     }
 
-    func begin(at time: Int64) { state.withLock { $0.start = time } }
+    private func push(
+      at time: Int64, waiting limit: Duration, _ fill: (consuming MutableSpan<UInt8>) -> Void
+    ) throws(CaptureError) -> Appended {
+      let (source, leftOut) = try ready(for: time)
+      if let leftOut { return leftOut }
+      let pushed = source.push(
+        captured: time, waiting: source.isLive ? .zero : limit, filling: fill)
+      if pushed != .taken {
+        // It may be appended again.
+        state.withLock { state in
+          if state.last == time { (state.last, state.previous) = (state.previous, nil) }
+        }
+      }
+      return try outcome(pushed)
+    }
 
-    /// `nil` for what is before the session's start.
-    private func ready(for time: Int64) throws(CaptureError) -> PushSource? {
+    /// Where a picture goes, or why it is left out. Notes its time.
+    private func ready(for time: Int64) throws(CaptureError) -> (PushSource, Appended?) {
       try state.withLock { (state) throws(CaptureError) in
-        guard let source = state.source, let start = state.start else { throw notWriting }
-        guard time >= start else { return nil }
+        guard let source = state.source, let timeline = state.timeline, let start = timeline.start
+        else { throw notWriting }
+        guard !state.isFinished else { throw hasFinished("pictures") }
+        guard time >= start else { return (source, .early) }
+        if let end = timeline.end, time >= end {
+          timeline.countLatePicture()
+          return (source, .late)
+        }
         if let last = state.last, time <= last {
           throw CaptureError(
             .settingsRefused,
             "a picture at \(time) ns does not come after the one at \(last) ns; append them in order"
           )
         }
-        state.last = time
-        return source
+        (state.previous, state.last) = (state.last, time)
+        return (source, nil)
       }
     }
 
@@ -134,81 +188,23 @@ extension AssetWriter {
       }
     }
   }
-
-  /// Takes the sound of a track of a writer.
-  public final class AudioInput: Sendable {
-    private struct State {
-      var source: PushAudioSource?
-      var start: Int64?
-      var isTaken = false
-    }
-
-    public let format: AudioFormat
-    let settings: AudioSettings
-    private let state = Locked(State())
-
-    public init(_ format: AudioFormat, _ settings: AudioSettings = AudioSettings()) {
-      (self.format, self.settings) = (format, settings)
-    }
-
-    /// Whether a tenth of a second of sound would be taken now.
-    public var isReadyForMoreMediaData: Bool { state.withLock(\.source)?.hasRoom ?? false }
-
-    /// Appends samples: interleaved, a second at most. `time` is when the first was heard, nanoseconds; by
-    /// default behind the samples before. Where there is no room, it waits for `limit` at most, live not at
-    /// all. Throws if the writer does not write, or if the bytes are not whole samples.
-    @discardableResult
-    public func append(
-      _ samples: Span<UInt8>, at time: Int64? = nil, waiting limit: Duration = .seconds(10)
-    ) throws(CaptureError) -> Appended {
-      let size = format.sampleBytes
-      guard samples.count % size == 0, samples.count <= size * format.rate else {
-        throw CaptureError(
-          .settingsRefused,
-          "\(samples.count) bytes are not whole samples of \(size) bytes, a second at most")
-      }
-      let (source, start) = state.withLock { ($0.source, $0.start) }
-      guard let source, let start else { throw notWriting }
-      let patience = source.isLive ? .zero : limit
-      guard let time else { return try outcome(source.push(samples, waiting: patience)) }
-      // What lies before the start is cut off.
-      let early = start > time ? start.clampedSum(-time) : 0
-      let cut = Int((Double(early) * Double(format.rate) / 1e9).rounded(.up))
-      guard cut < samples.count / size else { return .early }
-      let heard = time.clampedSum(format.nanoseconds(cut))
-      return try outcome(
-        source.push(
-          samples.extracting(droppingFirst: cut * size), heard: heard,
-          waiting: patience))
-    }
-
-    /// No more sound comes.
-    public func markAsFinished() { state.withLock(\.source)?.finish() }
-
-    func claim() -> Bool {
-      state.withLock { state in
-        defer { state.isTaken = true }
-        return !state.isTaken
-      }
-    }
-
-    func makeSource(isLive: Bool, clock: Timestamp.Clock) -> PushAudioSource {
-      let source = PushAudioSource("writer", format: format, isLive: isLive, clock: clock)
-      state.withLock { $0.source = source }
-      return source
-    }
-
-    func begin(at time: Int64) { state.withLock { $0.start = time } }
-  }
 }
 
-private var notWriting: CaptureError {
+var notWriting: CaptureError {
   CaptureError(
     .notRunning,
     "the input takes nothing yet; call startWriting and startSession of its writer first")
 }
 
-private func outcome(_ pushed: PushSource.Pushed) throws(CaptureError) -> AssetWriter.Appended {
+/// What is thrown where an input has finished that takes `things`.
+func hasFinished(_ things: String) -> CaptureError {
+  CaptureError(
+    .settingsRefused,
+    "the input was marked as finished and takes no more \(things); append them before, or make another writer"
+  )
+}
+
+func outcome(_ pushed: PushSource.Pushed) throws(CaptureError) -> AssetWriter.Appended {
   switch pushed {
   case .taken: return .taken
   case .full: return .full

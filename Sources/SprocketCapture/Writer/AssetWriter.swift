@@ -18,6 +18,15 @@ internal import Sprocket
 /// A writer writes one file: `.mov`, `.mp4` or `.mkv`. It has one video input, and any number of audio
 /// inputs. Its moves are those of ``State``; one that is out of turn throws. All calls may come from any
 /// thread.
+///
+/// The movie begins with the first picture. All tracks end at the same time: where ``endSession(at:)`` says,
+/// else when the last picture ends. That lasts as long as `expectedFrameRate` or the format's rate says,
+/// else as long as the one before it. Sound that is shorter is followed by silence; pictures and sound behind
+/// the end are left out, `append` says `.late`, and the ``Asset`` tells how much that was.
+///
+/// Inputs finish by themselves and in any order: one that has finished takes no more, and the others go on.
+/// Append pictures and sound in turn, or from two threads: sound waits where it is more than 3 s ahead of the
+/// pictures.
 public final class AssetWriter: Sendable {
   /// What the writer has been asked to do so far.
   public enum State: Sendable {
@@ -51,8 +60,11 @@ public final class AssetWriter: Sendable {
     public let path: String
     /// Pictures in the file.
     public let frames: UInt64
-    /// Pictures that found no room, live: `append` said so.
+    /// Pictures that were lost, live: those without room, of which `append` said so, and those that were
+    /// taken and for which the encoder was too slow.
     public let droppedFrames: UInt64
+    /// Pictures at the session's end or later, which are not in the file.
+    public let leftOutFrames: UInt64
     /// What the user should know.
     public let notes: [String]
   }
@@ -63,23 +75,30 @@ public final class AssetWriter: Sendable {
     var audios: [AudioInput] = []
     var engine: Engine?
     var movie: MovieSink?
+    var sounds: [AudioEngine] = []
   }
 
   public let path: String
+  /// What the file says of itself.
+  public let metadata: MovieMetadata
   /// Whether `append` never waits: an input without room takes nothing then. The encoder makes no frame that
   /// refers to a later one.
   public let expectsMediaDataInRealTime: Bool
-  private let overwrite: Bool
+  let overwrite: Bool
   private let core = Locked(Core())
+  let timeline = WriterTimeline()
 
   /// Longest time that completing a file may take. Larger: a slower encoder or disk is waited for; a stuck
   /// one is reported later.
   private static let patience = Duration.seconds(600)
 
   /// Makes no file yet. One that exists is refused by `startWriting`, unless `overwrite` is set.
-  public init(path: String, expectsMediaDataInRealTime: Bool = false, overwrite: Bool = false) {
+  public init(
+    path: String, expectsMediaDataInRealTime: Bool = false, overwrite: Bool = false,
+    metadata: MovieMetadata = MovieMetadata()
+  ) {
     (self.path, self.expectsMediaDataInRealTime) = (path, expectsMediaDataInRealTime)
-    self.overwrite = overwrite
+    (self.overwrite, self.metadata) = (overwrite, metadata)
   }
 
   public var state: State { core.withLock(\.state) }
@@ -115,13 +134,13 @@ public final class AssetWriter: Sendable {
       guard let video = core.videos.first else {
         throw CaptureError(.noInput, "\(path) has no video input; add one first")
       }
-      let (engine, movie) = try makeEngine(video, core.audios)
+      let (engine, movie, sounds) = try makeEngine(video, core.audios)
       do throws(RunError) {
         try engine.start()
       } catch {
         throw CaptureError(error)
       }
-      (core.engine, core.movie) = (engine, movie)
+      (core.engine, core.movie, core.sounds) = (engine, movie, sounds)
       core.state = .started
     }
   }
@@ -129,16 +148,33 @@ public final class AssetWriter: Sendable {
   /// Frames and sound from that time on are written; what is earlier is left out. The movie begins with the
   /// first picture. `time` is in nanoseconds, on the clock of the times that are appended.
   public func startSession(at time: Int64) throws(CaptureError) {
-    let inputs = try core.withLock { (core) throws(CaptureError) in
+    try core.withLock { (core) throws(CaptureError) in
       guard case .started = core.state else { throw Self.outOfTurn("startSession", core.state) }
       core.state = .writing
-      return (core.videos, core.audios)
+      timeline.begin(at: time)
     }
-    for input in inputs.0 { input.begin(at: time) }
-    for input in inputs.1 { input.begin(at: time) }
   }
 
-  /// Completes the file. Returns when it has its name; throws if it could not be completed.
+  /// Pictures and sound end at that time, nanoseconds on their clock: the last picture lasts until then, and
+  /// so does the sound. What is appended later is taken if it is before that time; the rest is `.late`.
+  /// Pictures at that time or later that were appended before are left out of a `.mov` or `.mp4`; a `.mkv`
+  /// keeps those that were encoded by then, and a note of the ``Asset`` counts them. A `.mkv` says how long
+  /// its last picture lasts only by its sound.
+  ///
+  /// It need not be called; `finishWriting` comes all the same. Throws out of turn, where it was called
+  /// before, and for a time that is not later than the session's start.
+  public func endSession(at time: Int64) throws(CaptureError) {
+    let (movie, sounds) = try core.withLock { (core) throws(CaptureError) in
+      guard case .writing = core.state else { throw Self.outOfTurn("endSession", core.state) }
+      try timeline.end(at: time)
+      return (core.movie, core.sounds)
+    }
+    movie?.end(at: time)
+    for sound in sounds { sound.extend(to: time) }
+  }
+
+  /// Completes the file, and finishes inputs that have not. Returns when the file has its name; throws if it
+  /// could not be completed, and where no picture was appended, since there is no file then.
   public func finishWriting() async throws(CaptureError) -> Asset {
     let engine = try core.withLock { (core) throws(CaptureError) in
       guard let engine = core.engine else { throw Self.outOfTurn("finishWriting", core.state) }
@@ -147,8 +183,7 @@ public final class AssetWriter: Sendable {
       default: throw Self.outOfTurn("finishWriting", core.state)
       }
       core.state = .finishing
-      for input in core.videos { input.markAsFinished() }
-      for input in core.audios { input.markAsFinished() }
+      Self.finish(core)
       return engine
     }
     guard await engine.hasEnded(within: Self.patience) else {
@@ -157,11 +192,45 @@ public final class AssetWriter: Sendable {
     }
     let summary = engine.summary
     if let error = summary.errors.first { throw fail(CaptureError(.failed, error.description)) }
+    let (leftOut, audios) = core.withLock { core in
+      core.state = .completed
+      return (core.movie?.framesPastEnd ?? 0, core.audios)
+    }
     let counts = summary.ledger.entries.first { $0.sink == MovieSink.kind.name }?.counts
-    core.withLock { $0.state = .completed }
+    let delivered = counts?[.delivered] ?? 0
+    let frames = delivered - min(leftOut, delivered)
+    guard frames > 0 else {
+      throw fail(
+        CaptureError(
+          .failed,
+          "no picture was appended to \(path) between the start of its session and its end, so there is no "
+            + "file; append one"))
+    }
+    let late = leftOut + timeline.latePictures
     return Asset(
-      path: path, frames: counts?[.delivered] ?? 0, droppedFrames: counts?[.missing] ?? 0,
-      notes: summary.notes)
+      path: path, frames: frames, droppedFrames: (counts?.sum ?? 0) - delivered,
+      leftOutFrames: late,
+      notes: summary.notes + Self.notes(late, audios, timeline))
+  }
+
+  /// What was left out behind the end.
+  private static func notes(
+    _ pictures: UInt64, _ audios: [AudioInput], _ timeline: WriterTimeline
+  ) -> [String] {
+    var notes = pictures > 0 ? ["pictures behind the end that are left out: \(pictures)"] : []
+    for (index, audio) in audios.enumerated() {
+      let excess = Double(audio.excess(beyond: timeline.end)) / 1e9
+      guard excess > 0 else { continue }
+      let thousandths = Int((excess * 1000).rounded(.up))
+      notes.append(
+        "sound \(index + 1) goes on behind the end for \(thousandths) ms, which are left out")
+    }
+    return notes
+  }
+
+  private static func finish(_ core: Core) {
+    for input in core.audios { input.markAsFinished() }
+    for input in core.videos { input.markAsFinished() }
   }
 
   /// Writes no more, and makes no file: one that was there before is kept. Does nothing to one that is
@@ -180,8 +249,7 @@ public final class AssetWriter: Sendable {
       }
       core.state = .cancelled
       core.movie?.giveUp()
-      for input in core.videos { input.markAsFinished() }
-      for input in core.audios { input.markAsFinished() }
+      Self.finish(core)
       core.engine?.stop()
       return core.engine
     }
@@ -204,37 +272,5 @@ public final class AssetWriter: Sendable {
 
   private static var taken: CaptureError {
     CaptureError(.inputRefused, "the input belongs to a writer; make another one")
-  }
-
-  // MARK: The engine
-
-  private func makeEngine(
-    _ video: VideoInput, _ audios: [AudioInput]
-  ) throws(CaptureError) -> (Engine, MovieSink) {
-    let codec = try video.settings.movieCodec(video.format.rate)
-    let stages = try video.settings.stages()
-    let recorded = try audios.map { (input) throws(CaptureError) in
-      try input.settings.recorded(input.format)
-    }
-    guard Set(recorded).count <= 1 else {
-      throw CaptureError(
-        .settingsRefused, "all sound of a file has the same settings; give its inputs equal ones")
-    }
-    do throws(RunError) {
-      let isLive = expectsMediaDataInRealTime
-      let pictures = video.makeSource(isLive: isLive)
-      let sounds = try audios.map { (input) throws(RunError) in
-        try AudioEngine(input.makeSource(isLive: isLive, clock: pictures.clock))
-      }
-      let movie = MovieSink(
-        path: path, quality: video.settings.quality, codec: codec, overwrite: overwrite,
-        sound: try sounds.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
-        soundSettings: recorded.first ?? RecordedSound())
-      return (
-        try Engine(source: pictures, stages: stages, sinks: [movie], audio: sounds), movie
-      )
-    } catch {
-      throw CaptureError(error, .settingsRefused)
-    }
   }
 }

@@ -1,4 +1,21 @@
-/// Where sound goes by itself, without pictures: a file, a list of levels. It has a thread of its own.
+/// Where sound goes by itself, without pictures: a file, a list of levels, a program's own code. It has a
+/// thread of its own.
+///
+///     func run(_ tap: any AudioTap) throws(RunError) {
+///       while true {
+///         switch tap.next(timeout: 100_000_000) {
+///         case .nothing: continue
+///         case .end: return tap.close()
+///         case .block:
+///           let count = tap.withBlock { record, samples in
+///             use(samples)
+///             return record.count
+///           }
+///           tap.count(UInt64(count), as: .delivered)
+///           tap.release()
+///         }
+///       }
+///     }
 public protocol AudioSink: AnyObject {
   /// The key in the summary.
   var name: String { get }

@@ -1,4 +1,5 @@
-/// A sink's hand on the sound of one source. For one thread at a time.
+/// A sink's hand on the sound of one source: takes its blocks one by one. For one thread at a time. An
+/// ``AudioSink`` gets one in `run`, a movie is made with some (`AudioEngine.makeTap`).
 ///
 /// Blocks come in order. A live source does not wait for the tap: a tap that is too slow, or does not read,
 /// loses the oldest blocks. Any other source waits for it.
@@ -10,7 +11,8 @@ public protocol AudioTap: AnyObject {
   var before: AudioPast { get }
   /// Takes the next block, or waits for it, at most `timeout` nanoseconds.
   func next(timeout: Int64) -> AudioStep
-  /// The block that `next` took, until `release`.
+  /// The block that `next` took, until `release`: its record, and its samples, interleaved as
+  /// `description.format` has them. They are lent for the call; copy what is to be kept.
   func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result
   /// The newest line of a segment of the clock: better than that of a block's own record, and placed once the
   /// device has been observed for long enough. `nil` for a segment that is too long ago to be known.

@@ -24,6 +24,8 @@ public protocol Sink: AnyObject {
   /// Called live, some 20 times a second, while no frame comes: for what a sink writes beside frames. By
   /// default does nothing.
   func idle() throws(RunError)
+  /// Whether `idle` is also called offline, where frames wait for the sink. By default false.
+  var idlesOffline: Bool { get }
   /// How many of the frames for which `write` returned have reached the kernel or the reader,
   /// counted from the first. `.max`, the default, means all: the sink does not buffer. Must also be
   /// correct after `write`, `account` or `finish` threw.
@@ -70,6 +72,7 @@ extension Sink {
     try account(lost)
   }
   public func idle() throws(RunError) {}
+  public var idlesOffline: Bool { false }
   public func finish() throws(RunError) {}
   public func seal(_ ledger: Ledger) throws(RunError) {}
   public var isComplete: Bool { false }

@@ -137,11 +137,18 @@ public final class AudioEngine: @unchecked Sendable {
     shared.pictures.end()
   }
 
+  /// Reads sound up to `time` (nanoseconds, on its clock), though no picture of that time comes: the last
+  /// one lasts so long. From any thread.
+  package func extend(to time: Int64) {
+    shared.extendedTime.store(time, ordering: .releasing)
+  }
+
   /// Asks it to end when all sound before `time` (nanoseconds, on its clock) has been read; without a time,
   /// at once.
   func stop(at time: Int64?) {
     guard let time else { return stop() }
-    shared.endTime.store(time, ordering: .releasing)
+    let extended = shared.extendedTime.load(ordering: .acquiring)
+    shared.endTime.store(max(time, extended), ordering: .releasing)
     shared.pictures.end()
   }
 
@@ -171,7 +178,7 @@ public final class AudioEngine: @unchecked Sendable {
         // While a segment is not placed, its time is not known, and a movie may need more to place it.
         let time = clock.line.time(of: next).clampedSum(-Self.nanosecondsAhead)
         guard
-          !clock.line.isPlaced
+          !clock.line.isPlaced || time < shared.extendedTime.load(ordering: .acquiring)
             || shared.pictures.wait(for: time, until: deadline(in: Self.attention))
         else { continue }
         guard let (_, slot) = producer.claim() else {

@@ -11,6 +11,8 @@ final class AudioShared: Sendable {
   let state = FutexWord()
   let isStopping = Atomic<Bool>(false)
   let pictures = PictureClock()
+  /// Time before which sound is wanted whatever the pictures do; the smallest number while there is none.
+  let extendedTime = Atomic<Int64>(.min)
   /// Time of the first sample that is not wanted; the largest number while there is none.
   let endTime = Atomic<Int64>(.max)
   /// Samples that the source made so far, missing ones counted; and those that are missing.

@@ -99,9 +99,11 @@ final class SinkWorker: @unchecked Sendable {
 
   var tapIndex: RingPlan.TapIndex { RingPlan.TapIndex(place.index) }
 
-  /// A live sink may have other work while no frame comes.
+  /// A sink may have other work while no frame comes.
   private func idle() {
-    guard epoch.source.isLive, state.lossAfterFailure == nil else { return }
+    guard epoch.source.isLive || state.sink.idlesOffline, state.lossAfterFailure == nil else {
+      return
+    }
     do throws(RunError) { try state.sink.idle() } catch { fail(error) }
   }
 

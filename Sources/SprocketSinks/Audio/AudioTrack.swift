@@ -141,6 +141,9 @@ final class AudioTrack {
     return max(sample(at: hole.lowerBound), soundEnd + Int64(format.rate))
   }
 
+  /// When the last sample that was given out ends; `nil` before the first.
+  var end: Int64? { emitted == 0 ? nil : start.clampedSum(format.nanoseconds(Int(emitted))) }
+
   /// Whether all samples up to a time were given out.
   func hasReached(_ time: Int64) -> Bool { emitted >= sample(at: time) }
 

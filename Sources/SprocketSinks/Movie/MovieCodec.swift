@@ -30,10 +30,25 @@ public struct MovieCodec: Sendable, Hashable {
   public init() {}
 
   /// H.264 and HEVC, with the encoders' usual settings.
-  public static let h264 = MovieCodec(named: "h264")
-  public static let hevc = MovieCodec(named: "hevc")
+  public static let h264 = MovieCodec(known: "h264")
+  public static let hevc = MovieCodec(known: "hevc")
 
-  private init(named name: String) { self.name = name }
+  private init(known name: String) { self.name = name }
+
+  /// The codec of that name, with its usual settings: one of ``known``, or an encoder of libavcodec, as
+  /// `sprocket run --codec` takes it. Throws for any other, with the names that there are.
+  public init(named name: String) throws(RunError) {
+    self.name = name
+    guard !Self.known.contains(name) else { return }
+    do throws(RunError) {
+      try check { _ in .codec }
+    } catch {
+      throw RunError(
+        .usage,
+        "\(error.description); there are \(Self.known.joined(separator: ", ")), and the encoders of "
+          + "libavcodec by their names")
+    }
+  }
 
   static let automatic = "auto"
 

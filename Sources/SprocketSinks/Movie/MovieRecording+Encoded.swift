@@ -121,12 +121,12 @@ extension MovieRecording {
     }
   }
 
-  /// Writes the pictures that the encoder still has.
-  func drainEncoder() throws(RunError) {
+  /// Writes the pictures that the encoder still has. The last one lasts `gap` ticks.
+  func drainEncoder(gap: Int64? = nil) throws(RunError) {
     guard let encoder else { return }
     do throws(EncoderError) { try encoder.end() } catch { throw fail(.encoder(error)) }
     do throws(MuxerError) {
-      try muxer?.writeEncoded(gap: nominalTicks ?? lastGap)
+      try muxer?.writeEncoded(gap: gap ?? nominalTicks ?? lastGap)
     } catch {
       throw fail(error)
     }

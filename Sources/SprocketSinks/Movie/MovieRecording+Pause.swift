@@ -7,8 +7,8 @@ extension MovieRecording {
   /// Returns when that is, nanoseconds on the pictures' clock; `nil` before the first picture.
   func pause(before next: Timestamp?) throws(RunError) -> Int64? {
     guard muxer != nil, pausedAt == nil else { return nil }
+    let end = commonEnd(before: next)
     try endSound(before: next)
-    let end = pictureEnd(before: next)
     pausedAt = end
     // A pause may last: what there is is safe.
     do throws(MuxerError) { try muxer?.flush() } catch { throw fail(error) }
@@ -20,13 +20,8 @@ extension MovieRecording {
   func goOn(at time: Int64) {
     guard let stopped = pausedAt else { return }
     let pause = time.clampedDifference(stopped)
-    (pausedAt, startsAnew) = (nil, false)
+    (pausedAt, end, startsAnew) = (nil, nil, false)
     clock.leaveOut(pause)
     for track in tracks { track.leaveOut(pause, before: time) }
-  }
-
-  /// When the last picture ends: at `next`, or when it has lasted as long as pictures do.
-  func pictureEnd(before next: Timestamp?) -> Int64 {
-    next?.nanoseconds ?? lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap))
   }
 }

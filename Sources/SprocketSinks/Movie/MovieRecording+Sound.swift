@@ -4,13 +4,17 @@ internal import SprocketLibAV
 // Sound, and lines of frames.
 extension MovieRecording {
   /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was; and what
-  /// was written is synced in time, if that is asked for.
-  func idle() throws(RunError) {
+  /// was written is synced in time, if that is asked for. Else sound that came late is taken, up to the end
+  /// if that is known.
+  func idle(_ ending: MovieEnding) throws(RunError) {
     guard muxer != nil else { return }
+    guard !hasWaitingSound else { return try takeSound(upTo: ending.time ?? lastTime, deadline: 0) }
+    let wait = ending.keepsToPictures ? Self.longestPause : Self.pictureWait
     let silent = monotonicNow() - lastWritten
     if silent > Self.longestPause { try pauseEncoder() }
-    if pausedAt == nil, !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
-      try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
+    if pausedAt == nil, !tracks.isEmpty, sound.isLive, silent > wait {
+      let reached = min(lastTime.clampedSum(silent), ending.time ?? .max)
+      try takeSound(upTo: reached, deadline: 0)
     }
     if output.isSynced || pausedAt != nil, Double(silent) > output.fragment * 1e9 {
       do throws(MuxerError) { try muxer?.flush() } catch { throw fail(error) }
@@ -18,11 +22,36 @@ extension MovieRecording {
     try noteDurable()
   }
 
-  /// Ends the sound where the picture ends (`pictureEnd`); in a pause it has ended there. On the sink's
-  /// thread, since the next file may begin with the sample behind.
-  func endSound(before next: Timestamp?) throws(RunError) {
-    guard !tracks.isEmpty, muxer != nil, pausedAt == nil else { return }
-    let end = pictureEnd(before: next)
+  /// When the last picture has lasted as long as pictures do.
+  var usualEnd: Int64 { lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap)) }
+
+  /// Sound does not come by itself, so that it can be waited for.
+  var hasWaitingSound: Bool { !tracks.isEmpty && !sound.isLive }
+
+  /// Takes the sound before a picture. Waits for it once: what is late then comes with a later picture.
+  func takeSound(upTo time: Int64) throws(RunError) {
+    let waits = !sound.isLive && !isSoundLate
+    try takeSound(upTo: time, deadline: waits ? monotonicNow() + Self.soundPatience : 0)
+    isSoundLate = !tracks.allSatisfy { $0.hasReached(time) }
+  }
+
+  /// When pictures and sound end: at `next`, or when the last picture has lasted as long as pictures do, or as
+  /// long as sound went on without pictures.
+  func commonEnd(before next: Timestamp?) -> Int64 {
+    max(next?.nanoseconds ?? usualEnd, tracks.compactMap(\.end).max() ?? .min)
+  }
+
+  /// Ends pictures and sound at the same time: at `fixed`, which leaves out what is behind it; else at the
+  /// common end. In a pause they have ended. On the sink's thread, since the next file may begin with the
+  /// sample behind.
+  func endSound(before next: Timestamp?, at fixed: Int64? = nil) throws(RunError) {
+    guard muxer != nil, pausedAt == nil, fixed != nil || !tracks.isEmpty else { return }
+    let usual = usualEnd
+    let heard = tracks.compactMap(\.end).max() ?? .min
+    let end = fixed ?? commonEnd(before: next)
+    // A tick may be rounded.
+    let isUsual = end.clampedSum(-usual).magnitude <= UInt64(nanoseconds(1))
+    self.end = isUsual && heard <= end || constant != nil ? nil : end
     let deadline = monotonicNow() + Self.soundPatience
     for index in tracks.indices {
       let isStuck = tracks[index].reader.isStuck
@@ -41,6 +70,12 @@ extension MovieRecording {
         skip: { (seconds) throws(RunError) in try skip(seconds: seconds, index) },
         emit: { (bytes) throws(RunError) in try write(sound: bytes, index) })
     }
+  }
+
+  /// Ticks of the last picture, for a file whose blocks say it; `nil` for the usual ones.
+  var lastLength: Int64? {
+    guard let end, container == .mkv || container == .webm else { return nil }
+    return clock.tick(of: end).map { max(1, $0 - lastTick) }
   }
 
   /// When silence is left out: in a hole of pictures that not all tracks have passed, and from 10 s behind

@@ -52,6 +52,10 @@ final class MovieRecording: RecordingFile {
   var lines = SoundBacklog()
   var lineTicks: [(tick: Int64, count: Int)] = []
   var nextLineTick: Int64 = 0
+  /// Where pictures and sound end (nanoseconds), if that is not a picture's usual length behind the last.
+  var end: Int64?
+  /// The last picture was written before the sound of its time.
+  var isSoundLate = false
   /// When the last picture was captured, and written (nanoseconds).
   var lastTime: Int64 = 0
   var lastWritten: Int64 = 0
@@ -79,6 +83,8 @@ final class MovieRecording: RecordingFile {
   var byteCount: UInt64 { imageBytes }
   var freeByteCount: UInt64? { output.freeByteCount }
   var movedFrames: UInt64 { clock.movedFrames }
+  /// Once it is finished: its pictures behind `end`, those that it does not show, and those that it does.
+  private(set) var pastEnd: (leftOut: UInt64, shown: UInt64) = (0, 0)
   var isEmpty: Bool { muxer == nil && !hasFailed }
 
   /// How long a frame lasts at the nominal rate, in ticks.
@@ -159,7 +165,7 @@ final class MovieRecording: RecordingFile {
     if tick > lastTick { lastGap = min(tick - lastTick, Int64(container.ticksPerSecond)) }
     lastTick = tick
     if muxer == nil { try begin(record.captured) }
-    try takeSound(upTo: time, deadline: sound.isLive ? 0 : monotonicNow() + Self.soundPatience)
+    try takeSound(upTo: time)
     if let end = hole?.upperBound, tracks.allSatisfy({ $0.hasReached(end) }) { hole = nil }
     lastTime = time
     return tick
@@ -176,12 +182,13 @@ final class MovieRecording: RecordingFile {
   func finish() throws(RunError) {
     guard !hasFailed else { return }
     guard muxer != nil else { return abandon() }
-    try drainEncoder()
+    try drainEncoder(gap: lastLength)
     do throws(MuxerError) {
-      try muxer?.finish(nominalTicks: nominalTicks)
+      try muxer?.finish(nominalTicks: nominalTicks, end: end.flatMap(clock.tick(of:)))
     } catch {
       throw fail(error)
     }
+    pastEnd = muxer?.pastEnd ?? pastEnd
     takenFrames = durableFrames ?? takenFrames
     do throws(RunError) {
       try output.complete()

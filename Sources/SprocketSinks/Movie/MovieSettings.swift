@@ -14,6 +14,8 @@ public struct MovieSettings: KindSettings {
   public var codec = MovieCodec()
   /// The part of the pictures that it shows, and its size.
   public var shape = MovieShape()
+  /// What each file says of itself.
+  public var metadata = MovieMetadata()
   /// Constant rate of the movie; `nil`: the frames' own times.
   public var rate: FrameRate?
   /// Whether the file has a track of the lines that `--reports` writes.
@@ -46,7 +48,8 @@ public struct MovieSettings: KindSettings {
 
   public static var settings: [Setting<MovieSettings>] {
     fileSettings + recordingSettings + MovieCodec.settings.map { $0.within(\.codec) }
-      + MovieShape.settings.map { $0.within(\.shape) }
+      + (MovieShape.settings.map { $0.within(\.shape) })
+      + MovieMetadata.settings.map { $0.within(\.metadata) }
   }
 
   private static var fileSettings: [Setting<MovieSettings>] {
@@ -222,7 +225,7 @@ extension MovieSink {
       isOnDemand: settings.isAsked || settings.recordsAtOnce, limits: settings.limits,
       preRoll: settings.usedPreRoll, sound: try request.makeTaps("movie"),
       soundSettings: request.sound, hasReports: settings.reports, sync: settings.sync,
-      keepTotal: settings.keepTotal)
+      keepTotal: settings.keepTotal, metadata: settings.metadata)
   }
 }
 

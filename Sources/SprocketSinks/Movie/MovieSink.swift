@@ -87,8 +87,9 @@ public final class MovieSink: Recorder {
   var leftOutFrames: UInt64 = 0
   /// Frames that were lost because this sink was too slow.
   var framesBehind: UInt64 = 0
-  /// Set: no file is made of the pictures so far.
-  package var givenUp = SourceInterrupt()
+  /// Where the movie ends, and what is behind that.
+  package let ending = MovieEnding()
+  private let metadata: MovieMetadata
   /// The error of the first file that could not be completed when the next one began.
   var failure: RunError?
   let names = MovieNames()
@@ -98,7 +99,8 @@ public final class MovieSink: Recorder {
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
   /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
-  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. With `sync` nothing that
+  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. `metadata`: what each file
+  /// says of itself. With `sync` nothing that
   /// was recorded is off the disk for longer. With `turn` each file has the orientation that it has when the
   /// file begins. `hasOwnPaths`: each recording is asked for with a path, so that none is made of `path`.
   public init(
@@ -110,8 +112,9 @@ public final class MovieSink: Recorder {
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
     hasReports: Bool = false, sync: Duration? = nil,
-    keepTotal: ByteCount? = nil
+    keepTotal: ByteCount? = nil, metadata: MovieMetadata = MovieMetadata()
   ) {
+    self.metadata = metadata
     self.name = name
     self.hasOwnPaths = hasOwnPaths
     self.turn = turn
@@ -175,6 +178,7 @@ public final class MovieSink: Recorder {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    guard !ending.leavesOut(frame.view.record) else { return }
     do throws(RunError) {
       try reports?.add(frame)
       if !isOnDemand, !fitsFile { try goOn() }
@@ -208,7 +212,8 @@ public final class MovieSink: Recorder {
     try reports?.take { (lines) throws(RunError) in try recording.write(lines: lines) }
   }
 
-  public func idle() throws(RunError) { try recording?.idle() }
+  public func idle() throws(RunError) { try recording?.idle(ending) }
+  public var idlesOffline: Bool { recording?.hasWaitingSound ?? false }
 
   public func account(_ lost: LostFrame) throws(RunError) {
     count(lost)
@@ -248,7 +253,7 @@ public final class MovieSink: Recorder {
   func describe(_ file: MovieRecording) {
     guard let format else { return }
     file.describe(description(format, isEncoded: encoding != nil), encoding)
-    file.tags = sourceTags
+    file.tags = metadata.tags(over: sourceTags, in: file.container)
     fileFormat = (format, needs != nil)
     fitsFile = true
   }
@@ -264,9 +269,6 @@ public final class MovieSink: Recorder {
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
-  /// Makes no file of the pictures so far: it is removed when the run ends. From any thread.
-  package func giveUp() { givenUp.set() }
-
   func close() throws(RunError) {
     guard let recording else { return }
     if recording.isEmpty {
@@ -277,10 +279,12 @@ public final class MovieSink: Recorder {
       count(recording)
       self.recording = nil
     }
-    guard !givenUp.isSet else { return recording.abandon() }
+    guard !ending.isGivenUp else { return recording.abandon() }
     try writeReports()
-    try recording.endSound(before: nil)
+    try recording.endSound(
+      before: nil, at: ending.time ?? (ending.keepsToPictures ? recording.usualEnd : nil))
     try recording.finish()
+    noteEnd(of: recording)
   }
 
   /// Adds what a file tells of its times.

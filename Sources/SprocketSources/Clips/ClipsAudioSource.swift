@@ -10,14 +10,14 @@ public final class ClipsAudioSource: AudioSource {
   private var sound: JoinedSound?
   private var format: AudioFormat?
   private let interruption = SourceInterrupt()
-  private let onFailure: @Sendable () -> Void
+  /// Called before an error ends it, on its thread. Set before the run.
+  package var onFailure: @Sendable () -> Void = {}
 
   /// Parts of a second that a block has. Larger: more blocks.
   private static let blocksPerSecond = 10
 
-  /// `nil` if no clip has sound. `onFailure` is called before an error ends the sound, on its thread.
-  public init?(_ clips: [FilmClip], onFailure: @escaping @Sendable () -> Void = {}) {
-    self.onFailure = onFailure
+  /// `nil` if no clip has sound.
+  public init?(_ clips: [FilmClip]) {
     guard clips.contains(where: { $0.soundCodec != nil }) else { return nil }
     self.clips = clips
   }

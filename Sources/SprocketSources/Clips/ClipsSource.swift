@@ -21,15 +21,13 @@ public final class ClipsSource: Source {
   private var isTold = true
   private var isOpen = false
   private let interruption = SourceInterrupt()
-  private let onFailure: @Sendable () -> Void
+  /// Called before an error ends it, on its thread. Set before the run.
+  package var onFailure: @Sendable () -> Void = {}
 
   /// Opens nothing yet. Traps without clips. `isEncoded`: pictures may differ in their samples, and in how
   /// they are packed, since an encoder converts them; a clip that is packed in another way begins an epoch.
-  /// `onFailure` is called before an error ends the run, on the source's thread.
-  public init(
-    _ clips: [FilmClip], isEncoded: Bool = false, onFailure: @escaping @Sendable () -> Void = {}
-  ) {
-    (self.isEncoded, self.onFailure) = (isEncoded, onFailure)
+  public init(_ clips: [FilmClip], isEncoded: Bool = false) {
+    self.isEncoded = isEncoded
     contract(!clips.isEmpty, "plays no clips; give one or more")
     self.clips = clips
     sources = clips.map { $0.source(from: $0.part.start) }

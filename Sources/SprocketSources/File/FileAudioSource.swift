@@ -19,6 +19,13 @@ final class FileZero: Sendable {
 
 /// Plays the sound of a file: any codec that libavcodec decodes, in the format that holds it exactly.
 ///
+///     let sound = try AudioEngine(FileAudioSource(path: "take.mov"), sinks: [SoundSink(path: "take.wav")])
+///     try sound.start()
+///     while !sound.wait(for: .seconds(1)) {}
+///
+/// A program reads the samples by an `AudioSink` of its own: `docs/library.md` has a whole one. Beside the
+/// pictures of the same file it is made of their `FileSource`.
+///
 /// ## Time
 ///
 /// At fast pace times are the file's own, on the media clock, as `FileSource` has them for its pictures. At
