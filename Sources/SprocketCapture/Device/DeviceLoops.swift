@@ -120,7 +120,7 @@ extension SessionRun {
         if let loop { state.withLock { $0.loopChanges[loop, default: 1] -= 1 } }
         throw CaptureError(error, .busy)
       }
-      device.state.withLock { device in
+      device?.state.withLock { device in
         device.loops[change.stage]?.add(change)
         if device.loops[change.stage] == nil { device.loops[change.stage] = change }
       }

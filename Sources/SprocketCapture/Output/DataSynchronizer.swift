@@ -98,7 +98,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     try check(stages: setup.stages)
-    queue.begin(hasSound: setup.audio != nil)
+    queue.begin(hasSound: setup.hasMicrophone)
     let sink = VideoDataSink(core, parts, content, takesLatest: true, types: types)
     sink.onDrop = onDrop
     sink.onFrame = { [queue, limit, onData] frame, objects in
@@ -107,6 +107,8 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     }
     return [sink]
   }
+
+  func soundChanged(isThere: Bool) { queue.begin(hasSound: isThere) }
 
   func makeAudioSink() -> any AudioSink {
     SoundDataSink(core) { [queue] block, bytes in queue.add(block, bytes) }

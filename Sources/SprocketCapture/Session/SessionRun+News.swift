@@ -13,7 +13,7 @@ final class LeavingOutput: Sendable {
 extension SessionRun {
   func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
     state.withLock { state in
-      state.outputs = state.outputs + [output]
+      state.outputs = state.outputs.filter { $0 !== output } + [output]
       state.leaving.removeAll { $0.output === output }
     }
     let names = sinks.map(\.name)
@@ -48,7 +48,7 @@ extension SessionRun {
     }
     updateChanges { $0.cancel(because: "the session stopped") }
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
-    old.device.state.withLock { if $0.run === self { $0.run = nil } }
+    old.device?.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {
       output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
       output.didLeave()
