@@ -174,10 +174,13 @@ extension CaptureSession {
       }
     }
     if !isSameStages { run.setStages(stages) }
+    let former = attached.map { $0.0.core.state.withLock(\.sinks) }
     for output in shape.workers where left.contains(where: { $0 === output }) || !new.has(output) {
       run.detach(output)
     }
-    for (output, sinks) in attached { run.attach(output, sinks) }
+    for ((output, sinks), former) in zip(attached, former) {
+      run.attach(output, sinks, former: former)
+    }
     guard change.source != nil else { return }
     let old = run.device
     run.setSource(camera, choice)
