@@ -2,6 +2,8 @@ public import Sprocket
 
 /// Records the session's microphone alone into files on request, beside pictures or without a camera.
 ///
+///     let sounds = AudioFileOutput()
+///     try await session.configure { c in c.add(sounds) }
 ///     let recording = try sounds.startRecording(to: "memo.wav")
 ///     try await Task.sleep(for: .seconds(5))
 ///     recording.stop()
