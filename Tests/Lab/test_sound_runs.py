@@ -92,3 +92,23 @@ def test_a_recording_goes_on_while_its_microphone_is_unplugged(tmp_path):
     if pictures["missing"] + pictures["overrun"] + pictures["behind"] == 0:
         assert abs(length(movie, "v") - length(movie, "a")) < 0.06
     assert round(length(movie, "a") * 48000) == file["samples"]
+
+
+@pytest.mark.costly
+def test_a_run_that_ends_while_its_microphone_is_unplugged_fails(tmp_path):
+    said = tmp_path / "levels.partial.jsonl"
+    name = f"{MICROPHONE.format(0)},format=s16,rate=48000,channels=2"
+    with started("--source", "none", "--microphone", name, "--sound", tmp_path / "s.wav", "--levels",
+                 tmp_path / "levels.jsonl") as process:
+        try:
+            wait_until(lambda: said.exists() and said.read_text().count("\n") > 10)
+            with unplugged("snd_aloop"):
+                wait_until(lambda: "Loopback" not in dict(map(reversed, cards())))
+                time.sleep(1)
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=LIMIT)
+        finally:
+            process.kill()
+    assert process.returncode == 1 and b"is not back" in errors
+    # What was heard is there.
+    assert (tmp_path / "s.wav").stat().st_size > 1000

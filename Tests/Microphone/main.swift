@@ -85,7 +85,7 @@ func listen(_ wish: Wish, to source: MicrophoneSource) throws {
       Thread.sleep(forTimeInterval: Double(wish.pause.milliseconds) / 1000)
     }
   }
-  source.close()
+  try? source.close()
   for note in source.notes { say(["note", note]) }
 }
 

@@ -45,14 +45,16 @@ import Testing
     expectEqual(streams.filter { $0.hasPrefix("audio") }.count, 1)
   }
 
-  @Test("a microphone that is added while it runs begins a new run, and leaves it running")
-  func addedMicrophone() async throws {
+  @Test("other sound stages begin a new run, and leave it running") func soundStages() async throws
+  {
     let seen = Seen()
     // All frames: the one that tells of the new run may come late.
     let session = try await running(watching(seen, discardsLateFrames: false))
     await expectTrue(seen.wait(for: 2))
     let input = try DeviceInput(CaptureDevice(sceneMicrophone: SceneMicrophoneSettings()))
     try await session.configure { c in c.add(input) }
+    expectEqual(seen.now.discontinuities.count, 1)
+    try await session.configure { c in c.soundStages = [.gain()] }
     expectTrue(session.isRunning)
     // Frames of the run before may still come.
     await expectTrue(until { seen.now.discontinuities.count == 2 })

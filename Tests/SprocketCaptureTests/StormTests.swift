@@ -31,6 +31,9 @@ private final class Storm: Sendable {
     formats: [.jpeg, .tiff],
     liveMovies: .init(before: .milliseconds(50), after: .milliseconds(100)))
   private let movies = MovieFileOutput()
+  private let sounds = AudioFileOutput()
+  private let blocks = AudioDataOutput { _, _ in }
+  private let microphones: [CaptureDevice]
   private let seen = Seen()
   private let data: VideoDataOutput
   private let cameras: [CaptureDevice]
@@ -46,6 +49,9 @@ private final class Storm: Sendable {
     session = try CaptureSession()
     folder = try TestFolder()
     data = watching(seen)
+    microphones = (0..<2).map { number in
+      CaptureDevice(sceneMicrophone: SceneMicrophoneSettings(), name: "storm \(seed) \(number)")
+    }
     cameras = [
       Cameras.back { $0.faults.drop = 0.05 },
       Cameras.front { settings in
@@ -59,7 +65,15 @@ private final class Storm: Sendable {
   func run() async throws {
     let (session, camera) = (session, cameras[0])
     try await session.configure { c throws(CaptureError) in
-      c.add(try DeviceInput(camera))
+      // Some begin with sound alone.
+      if seed % 4 == 1 {
+        c.add(try DeviceInput(microphones[0]))
+      } else {
+        c.add(try DeviceInput(camera))
+      }
+      c.add(sounds)
+      c.add(movies)
+      if seed % 4 == 1 { return }
       c.preset = .size(Cameras.small)
       c.frameRate = FrameRate(frames: 60)
     }
@@ -72,7 +86,7 @@ private final class Storm: Sendable {
           var step = 0
           while monotonicNow() < end {
             step += 1
-            await self.act(Int.random(in: 0..<21, using: &random), "\(task)-\(step)")
+            await self.act(Int.random(in: 0..<27, using: &random), "\(task)-\(step)")
             try? await Task.sleep(for: .milliseconds(Int.random(in: 0..<20, using: &random)))
           }
         }
@@ -93,10 +107,10 @@ private final class Storm: Sendable {
 
   private func stop() async {
     await session.stop()
-    guard let summary = await session.summary, summary.isOver, !summary.ledger.isBalanced else {
-      return
+    guard let summary = await session.summary, summary.isOver else { return }
+    for ledger in [summary.ledger] + summary.audio.map(\.ledger) where !ledger.isBalanced {
+      unbalanced.change { $0.append("\(ledger.unbalanced)") }
     }
-    unbalanced.change { $0.append("\(summary.ledger.unbalanced)") }
   }
 
   private func act(_ action: Int, _ name: String) async {
@@ -117,21 +131,11 @@ private final class Storm: Sendable {
         take()
       }
     case 8: take()
-    case 9:
-      promised.change { $0 += 1 }
-      guard let recording = try? movies.startRecording(to: folder.file("\(name).mov")) else {
-        kept.change { $0 += 1 }
-        return
-      }
-      Task {
-        let result = await recording.finished()
-        results.change { $0.append(result) }
-        kept.change { $0 += 1 }
-      }
+    case 9: follow { try movies.startRecording(to: folder.file("\(name).mov")) }
     case 10, 11: movies.stopRecording()
-    case 18: try? movies.pauseRecording()
-    case 19: try? movies.resumeRecording()
-    case 20: join(name)
+    case 24: try? movies.pauseRecording()
+    case 25: try? movies.resumeRecording()
+    case 26: join(name)
     case 12: _ = try? await session.switchCamera(to: cameras[Int(name.utf8.last ?? 0) & 1])
     case 13: try? await session.configure { c in c.remove(movies) }
     case 14: take { $0.bracket = [.bias(-1), .exposure(.milliseconds(4))] }
@@ -140,6 +144,32 @@ private final class Storm: Sendable {
       let camera = cameras[Int(name.utf8.last ?? 0) & 1]
       _ = try? await camera.withConfiguration { c in
         c.set("gain", 1 + Double(name.utf8.count) / 10)
+      }
+    default: await actOnSound(action, name)
+    }
+  }
+
+  private func actOnSound(_ action: Int, _ name: String) async {
+    let (session, cameras, microphones, blocks) = (session, cameras, microphones, blocks)
+    let number = Int(name.utf8.last ?? 0) & 1
+    switch action {
+    case 18, 19:
+      _ = try? await session.configure { c throws(CaptureError) in
+        for old in c.inputs where old.device.mediaType == .audio { c.remove(old) }
+        if action == 18 { c.add(try DeviceInput(microphones[number])) }
+      }
+    case 20:
+      // Without its camera, or with one again.
+      _ = try? await session.configure { c throws(CaptureError) in
+        let old = c.inputs.filter { $0.device.mediaType == .video }
+        for input in old { c.remove(input) }
+        if old.isEmpty { c.add(try DeviceInput(cameras[number])) }
+      }
+    case 21: follow { try sounds.startRecording(to: folder.file("\(name).wav")) }
+    case 22: sounds.stopRecording()
+    case 23:
+      try? await session.configure { c in
+        if c.canAdd(blocks).isYes { c.add(blocks) } else { c.remove(blocks) }
       }
     default:
       try? await session.configure { c in c.stages = c.stages.isEmpty ? [.meter()] : [] }
@@ -164,6 +194,17 @@ private final class Storm: Sendable {
         // Cameras have several sizes.
         if error.code == .usage, error.description.contains("alike") { kept.change { $0 += 1 } }
       }
+    }
+  }
+
+  /// Each recording that begins ends once.
+  private func follow(_ start: () throws -> Recording) {
+    promised.change { $0 += 1 }
+    guard let recording = try? start() else { return kept.change { $0 += 1 } }
+    Task {
+      let result = await recording.finished()
+      results.change { $0.append(result) }
+      kept.change { $0 += 1 }
     }
   }
 

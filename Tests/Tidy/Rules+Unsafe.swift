@@ -233,7 +233,8 @@ extension Rules {
         "Ask/RecordingJob", "Ask/RecordingList", "Ask/SinkRecorder",
         "Threads/BackgroundWork", "Plan/ChainStage", "Run/ChangePort", "Run/Engine",
         "Run/Engine+Leaving", "Run/Epoch", "Plan/FrameMemory",
-        "Audio/AudioChain", "Audio/AudioEngine", "Audio/AudioMemory", "Audio/AudioSinkWorker",
+        "Audio/AudioChain", "Audio/AudioEngine", "Audio/AudioMemory", "Audio/AudioSeat",
+        "Audio/AudioSinkWorker",
         "Lane/LaneWorker",
         "Sink/SinkState", "Sink/SinkWorker", "Source/SourceGate",
         "Source/SourcePump", "Threads/Threads", "Account/Trace",
@@ -250,7 +251,11 @@ extension Rules {
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpFile", "DumpOutput"], "touched under its lock alone"),
+    Permission("Sources/SprocketSinks/Movie", ["MovieSound"], "one thread reads with what it has"),
     Permission("Sources/SprocketSinks/Pairing", ["FramePairing"], "touched under its lock alone"),
+    Permission(
+      "Sources/SprocketCapture/Audio", ["SoundRecording"],
+      "one thread uses the file; all else is atomic"),
     Permission(
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(

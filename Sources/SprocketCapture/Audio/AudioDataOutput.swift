@@ -1,5 +1,4 @@
 public import Sprocket
-internal import SprocketStages
 
 /// A block of sound, lent for a call.
 public struct SoundBlock: Sendable {
@@ -66,6 +65,12 @@ public final class AudioDataOutput: TakesAudio, ReadsSound {
 /// An output that gets each block of sound.
 protocol ReadsSound: SessionOutput {
   func makeAudioSink() -> any AudioSink
+  /// The session's microphone was added, exchanged or removed.
+  func soundChanged(isThere: Bool)
+}
+
+extension ReadsSound {
+  func soundChanged(isThere: Bool) {}
 }
 
 final class SoundDataSink: AudioSink {
@@ -83,7 +88,7 @@ final class SoundDataSink: AudioSink {
 
   func run(_ tap: any AudioTap) throws(RunError) {
     guard let format else { return }
-    var (end, missing): (UInt64, UInt64) = (0, 0)
+    var (end, missing) = (tap.before.produced, tap.before.missing)
     while true {
       switch tap.next(timeout: 1_000_000_000) {
       case .nothing: continue
@@ -103,27 +108,5 @@ final class SoundDataSink: AudioSink {
         (end, missing) = (record.end, record.missing)
       }
     }
-  }
-}
-
-extension CaptureDevice {
-  /// The microphone of a scene as a device of its own: for programs without one, and for tests.
-  public convenience init(sceneMicrophone settings: SceneMicrophoneSettings, name: String = "scene")
-  {
-    self.init(
-      uniqueID: "scene-microphone:\(name)", name: name, .audio, .scene, .sceneMicrophone(settings))
-  }
-
-  /// Opens a microphone. The engine reads it when it is started.
-  func makeAudio(
-    _ sinks: [any AudioSink], _ stages: [AudioChoice]
-  ) throws(RunError) -> AudioEngine {
-    var stages = stages
-    if let volume = state.withLock(\.volume),
-      let gain = stages.firstIndex(where: { $0.plugin.name == "gain" })
-    {
-      stages[gain][Gain.Settings.self]?.db = volumeDecibels(volume)
-    }
-    return try AudioEngine(makeSound(), stages: stages, sinks: sinks)
   }
 }

@@ -12,7 +12,8 @@ public struct AudioLink: Sendable {
   /// What a meter shows now, per channel in dBFS: a peak that falls by 20 dB in a second, and the RMS of
   /// 0.3 s. Empty while the session has no running microphone.
   public var levels: [(peak: Double, rms: Double)] {
-    guard let audio = core.run?.sound?.engine else { return [] }
+    guard let sound = core.run?.sound, sound.device != nil else { return [] }
+    let audio = sound.engine
     let levels = audio.summary.levels
     return (0..<audio.description.format.channels).map {
       (levels.peakDecibels($0), levels.rmsDecibels($0))
@@ -42,7 +43,7 @@ public struct AudioLink: Sendable {
   ///
   /// Throws if no session runs the microphone, if there is no such stage, and for other factors.
   public func setVolume(_ factor: Double) throws(CaptureError) {
-    guard let run = core.run, let sound = run.sound else {
+    guard let run = core.run, let sound = run.sound, let device = sound.device else {
       throw CaptureError(.notRunning, "no session runs a microphone for this output; start it")
     }
     guard Self.volumes.contains(factor) else {
@@ -56,7 +57,7 @@ public struct AudioLink: Sendable {
       throw CaptureError(
         .controlUnsupported, "\(error.description); add .gain() to the session's sound stages")
     }
-    sound.device.state.withLock { $0.volume = factor }
+    device.state.withLock { $0.volume = factor }
   }
 }
 

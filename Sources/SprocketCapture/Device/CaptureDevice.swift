@@ -33,6 +33,8 @@ public final class CaptureDevice: Sendable {
     case sceneMicrophone(SceneMicrophoneSettings)
     /// A source of the program's own.
     case other(formats: [DeviceFormat], @Sendable (FormatChoice) throws(RunError) -> any Source)
+    /// The same for sound.
+    case otherSound(@Sendable (AudioFormat?) throws(RunError) -> any AudioSource)
   }
 
   /// What changes while a program runs.
@@ -82,7 +84,7 @@ public final class CaptureDevice: Sendable {
         format.sizes.map { DeviceFormat($0, format.isEmulated ? nil : format.pixelFormat) }
       }
     case .scene(let scene): scene.formats
-    case .microphone, .sceneMicrophone: []
+    case .microphone, .sceneMicrophone, .otherSound: []
     case .other(let formats, _): formats
     }
   }
@@ -93,7 +95,7 @@ public final class CaptureDevice: Sendable {
       switch kind {
       case .camera(let info): info.problem
       case .microphone(let info): info.problem
-      case .scene, .sceneMicrophone, .other: nil
+      case .scene, .sceneMicrophone, .other, .otherSound: nil
       }
     return problem.map { .denied($0) } ?? .authorized
   }
@@ -114,7 +116,7 @@ public final class CaptureDevice: Sendable {
     case .camera(let info): Self.listed(info) != nil
     case .microphone(let info):
       MicrophoneInfo.all().contains { $0.address == info.address }
-    case .scene, .sceneMicrophone, .other: true
+    case .scene, .sceneMicrophone, .other, .otherSound: true
     }
   }
 

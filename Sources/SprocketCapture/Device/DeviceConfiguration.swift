@@ -182,7 +182,7 @@ extension CaptureDevice {
       switch kind {
       case .camera(let info): info.controls.filter { !$0.isReadOnly }.map(\.description)
       case .scene: SceneSource.controls
-      case .microphone, .sceneMicrophone, .other: []
+      case .microphone, .sceneMicrophone, .other, .otherSound: []
       }
     return DeviceControls(device: localizedName, controls: known, now: now)
   }

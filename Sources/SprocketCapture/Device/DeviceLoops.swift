@@ -64,7 +64,7 @@ extension SessionRun {
     guard let engine else { return }
     for change in loops.flatMap(\.changes) {
       do throws(RunError) { try engine.set(change) } catch { throw CaptureError(error, .busy) }
-      device.state.withLock { device in
+      device?.state.withLock { device in
         device.loops[change.stage]?.add(change)
         if device.loops[change.stage] == nil { device.loops[change.stage] = change }
       }

@@ -65,7 +65,9 @@ extension SessionRun {
 
   // MARK: Brackets
 
-  private var controls: DeviceControls { device.controls }
+  private var controls: DeviceControls {
+    device?.controls ?? DeviceControls(device: "no camera", controls: [], stages: [])
+  }
 
   /// The values of controls; of those that a bracket changes, the values that it restores.
   private func now(_ names: [String]) -> DeviceControls.Values {
@@ -119,7 +121,7 @@ extension SessionRun {
       else {
         throw CaptureError(
           .controlUnsupported,
-          "\(device.localizedName) does not tell its exposure; give the bracket's times")
+          "\(controls.device) does not tell its exposure; give the bracket's times")
       }
       guard -10...10 ~= stops else {
         throw CaptureError(.valueOutOfRange, "a bias is -10 to 10 stops, not \(stops)")

@@ -66,7 +66,7 @@ extension SessionRun {
 
   /// A frame came: the next step of a ramp.
   func stepRamp(at time: Timestamp) {
-    let step = state.withLock { state -> (device: CaptureDevice, name: String, number: Double)? in
+    let step = state.withLock { state -> (device: CaptureDevice?, name: String, number: Double)? in
       guard var ramp = state.ramp, let port = state.engine?.description.controls else { return nil }
       let (number, isLast) = ramp.step(at: time.nanoseconds)
       // A full queue or a control that is gone: the next frame is another chance, or the run ends the ramp.
@@ -81,6 +81,6 @@ extension SessionRun {
     }
     guard let step else { return }
     // The camera begins with it later.
-    step.device.state.withLock { $0.wanted[step.name] = step.number }
+    step.device?.state.withLock { $0.wanted[step.name] = step.number }
   }
 }

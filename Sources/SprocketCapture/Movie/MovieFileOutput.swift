@@ -11,6 +11,8 @@ internal import SprocketPipelines
 /// The ending of the path says what kind of file it is: `.mov`, `.mp4` or `.mkv`. It is made of fragments of
 /// a second at most, under a partial name, until it is complete; an existing file is never replaced. While
 /// nothing is recorded the output costs nothing, unless it has a pre-roll.
+///
+/// In a session without a camera a recording is sound alone: `.mov`, `.mkv`, `.wav` or `.flac`.
 public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   private struct State {
     /// The engine's recording, which goes on from file to file.
@@ -36,6 +38,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   public let metadata: MovieMetadata
   private let turn = OrientationSetting()
   private let state = Locked(State())
+  /// Those of a session without a camera.
+  private let sounds = SoundRecordings()
 
   /// - Parameters:
   ///   - codec: by default Motion-JPEG: the camera's own pictures, where it gives these.
@@ -65,7 +69,9 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   }
 
   /// Whether a recording is under way; true in a pause, too.
-  public var isRecording: Bool { state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } }
+  public var isRecording: Bool {
+    state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } || sounds.isRecording
+  }
 
   /// Whether the recording under way takes no frames (`pauseRecording`).
   public var isRecordingPaused: Bool {
@@ -74,21 +80,24 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
 
   /// Of the file under way: from its first frame to the last that was written, without pauses. 0 where there
   /// is none.
-  public var recordedDuration: Duration { .nanoseconds(underWay?.nanoseconds ?? 0) }
+  public var recordedDuration: Duration {
+    sounds.present?.duration ?? .nanoseconds(underWay?.nanoseconds ?? 0)
+  }
 
   /// Bytes of the file under way. 0 where there is none.
-  public var recordedFileSize: UInt64 { underWay?.byteCount ?? 0 }
+  public var recordedFileSize: UInt64 { sounds.present?.fileSize ?? underWay?.byteCount ?? 0 }
 
   private var underWay: RecordingRecord? {
     core.run?.engine?.recordingRecords.last { $0.sink == core.name && $0.reason == nil }
   }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    [
+    let (taps, late) = try setup.sound(for: core)
+    return [
       MovieSink(
         core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
         codec: codec, shape: shape, isOnDemand: true, limits: limits, preRoll: preRoll,
-        sound: try setup.taps(for: core), soundSettings: sound, metadata: metadata)
+        sound: taps, lateSound: late, soundSettings: sound, metadata: metadata)
     ]
   }
 
@@ -121,6 +130,16 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
       throw CaptureError(.settingsRefused, "the link of the movie output is disabled; enable it")
     }
     let recording = Recording(path: path) { [weak self] in self?.stop($0) }
+    guard run.device != nil else {
+      guard preRoll == nil else {
+        throw CaptureError(
+          .settingsRefused,
+          "a recording of sound alone has no pre-roll; make a movie output without one")
+      }
+      try sounds.start(core, run, recording, sound, limits)
+      return recording
+    }
+    sounds.stop()
     let error: CaptureError? = state.withLock { state in
       do throws(RunError) {
         if let id = state.id, !state.isStopping, engine.isUnderWay(id) {
@@ -170,6 +189,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
 
   /// Asks the recording to end with the frames so far. Does nothing if none is under way.
   public func stopRecording() {
+    sounds.stop()
     let engine = core.run?.engine
     state.withLock { state in
       guard let id = state.id, !state.isStopping, let engine else { return }
@@ -215,6 +235,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
 
   /// Stops a recording if it is the newest file: earlier ones have ended.
   private func stop(_ recording: Recording) {
+    sounds.stop(recording)
     if state.withLock({ $0.toEnd.last === recording }) { stopRecording() }
   }
 
@@ -257,7 +278,18 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     files.firstIndex { $0.path == record.path } ?? files.indices.first
   }
 
+  /// Which files began with a microphone is known to their thread: this is true for all.
+  func soundCame() {
+    let running = state.withLock(\.toEnd)
+    for recording in running {
+      recording.note(
+        "a microphone was added or exchanged while \(recording.path) was recorded; a file that begins "
+          + "without one has no sound, and the next file has it")
+    }
+  }
+
   func didLeave() {
+    sounds.stop()
     let left = state.withLock { state in
       defer { state = State() }
       return state.toEnd

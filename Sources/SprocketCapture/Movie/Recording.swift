@@ -4,6 +4,7 @@ internal import Sprocket
 public final class Recording: Sendable {
   private struct State {
     var result: RecordingResult?
+    var notes: [String] = []
     var waiting: [CheckedContinuation<RecordingResult, Never>] = []
   }
 
@@ -41,9 +42,16 @@ public final class Recording: Sendable {
 
   func tell(_ event: RecordingEvent) { reader.yield(event) }
 
-  func didFinish(_ result: RecordingResult) {
+  /// Something that the result is to tell, once.
+  func note(_ text: String) {
+    state.withLock { if !$0.notes.contains(text) { $0.notes.append(text) } }
+  }
+
+  func didFinish(_ ended: RecordingResult) {
+    var result = ended
     let waiting = state.withLock { state -> [CheckedContinuation<RecordingResult, Never>]? in
       guard state.result == nil else { return nil }
+      result.notes = state.notes
       state.result = result
       defer { state.waiting = [] }
       return state.waiting

@@ -9,6 +9,7 @@ extension RecordingResult {
       throw error
         ?? CaptureError(.fileRefused, "\(path) was not written, so there is nothing to verify")
     }
+    guard soundSamples == 0 else { return try await verifySound() }
     let summary: RunSummary
     do throws(RunError) {
       let engine = try Engine(
@@ -53,5 +54,30 @@ extension RecordingResult {
       throw CaptureError(error, .fileRefused)
     }
     return target
+  }
+
+  /// Reads a file of sound alone to its end, and compares its length.
+  private func verifySound() async throws(CaptureError) {
+    let sound: AudioEngine
+    do throws(RunError) {
+      sound = try AudioEngine(FileAudioSource(path: path))
+      try sound.start()
+    } catch {
+      throw CaptureError(error, .fileRefused)
+    }
+    while !sound.isOver {
+      guard !Task.isCancelled else {
+        sound.stop()
+        throw CaptureError(.cancelled, "verifying \(path) was cancelled")
+      }
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    let summary = sound.summary
+    if let error = summary.errors.first { throw CaptureError(error, .fileRefused) }
+    guard summary.ledger.produced == soundSamples else {
+      throw CaptureError(
+        .fileRefused,
+        "\(path) has \(summary.ledger.produced) samples of the \(soundSamples) that were written")
+    }
   }
 }

@@ -15,8 +15,13 @@ public struct RecordingResult: Sendable {
   /// Frames in the file, and those of its time that are not, by fate.
   public let counts: FateCounts
   public let byteCount: UInt64
+  /// `nil` in a recording of sound alone.
   public let firstFrame: FrameMark?
   public let lastFrame: FrameMark?
+  /// Sentences about the file: for example that a microphone was added while it was recorded.
+  public internal(set) var notes: [String] = []
+  /// Samples of a recording of sound alone; 0 for movies.
+  let soundSamples: UInt64
 
   init(_ record: RecordingRecord) {
     path = record.path
@@ -27,6 +32,19 @@ public struct RecordingResult: Sendable {
     byteCount = record.byteCount
     (firstFrame, lastFrame) = (record.firstFrame, record.lastFrame)
     error = CaptureError(record)
+    soundSamples = 0
+  }
+
+  /// Of a file of sound alone that is complete.
+  init(
+    _ file: AudioFileAccount, seconds: Double, _ byteCount: UInt64, _ reason: RecordingEnd
+  ) {
+    (path, isUsable, soundSamples) = (file.path, true, file.samples)
+    (self.reason, self.byteCount, counts) = (reason, byteCount, FateCounts())
+    (firstFrame, lastFrame) = (nil, nil)
+    duration = .nanoseconds(Int64(nearest: seconds * 1e9))
+    let isLimit = reason != .asked && reason != .end
+    error = isLimit ? CaptureError(.limitReached, endOf: file.path, reason.sentence) : nil
   }
 
   /// Of a recording that did not begin.
@@ -34,10 +52,15 @@ public struct RecordingResult: Sendable {
     (self.path, self.error) = (path, error)
     (isUsable, reason, duration, counts, byteCount) = (false, nil, .zero, FateCounts(), 0)
     (firstFrame, lastFrame) = (nil, nil)
+    soundSamples = 0
   }
 }
 
 extension CaptureError {
+  fileprivate init(_ code: Code, endOf path: String, _ why: String?) {
+    self.init(code, "the recording \(path) has ended: \(why ?? "it has ended")")
+  }
+
   /// Why a recording ended, if that is an error.
   fileprivate init?(_ record: RecordingRecord) {
     let isEmpty = record.counts[.delivered] == 0
@@ -54,7 +77,7 @@ extension CaptureError {
     }
     let why =
       record.error ?? (isEmpty ? "no frame came" : record.reason?.sentence ?? "it has ended")
-    self.init(code, "the recording \(record.path) has ended: \(why)")
+    self.init(code, endOf: record.path, why)
   }
 }
 

@@ -28,6 +28,8 @@ public final class OutputCore: Sendable {
     var link = LinkSettings()
     /// The orientation for files and views; `nil` for outputs that have no use for it.
     var turn: OrientationSetting?
+    /// Where its sinks get the sound of a microphone that comes later.
+    var lateSound: LateSound?
     /// Called when it was removed from its session.
     var onRemove: (@Sendable () -> Void)?
   }
@@ -59,18 +61,18 @@ public final class OutputCore: Sendable {
 
 /// What sinks of an output are made for.
 struct OutputSetup {
-  let device: CaptureDevice
-  let choice: FormatChoice
-  let run: SessionRun
   /// Names of the plug-ins in the chain.
   let stages: Set<String>
-  /// The session's microphone; `nil` if it has none.
+  /// The sound of the run; `nil` if the session has had no microphone since it began.
   let audio: AudioEngine?
+  let hasMicrophone: Bool
 
-  /// A tap of the microphone for an output, while its sound is wanted.
-  func taps(for core: OutputCore) throws(CaptureError) -> [any AudioTap] {
-    guard let audio else { return [] }
-    do throws(RunError) { return [try audio.makeTap(for: core.name)] } catch {
+  /// The microphone of an output's movies: a tap of it, or what will have one.
+  func sound(for core: OutputCore) throws(CaptureError) -> (taps: [any AudioTap], LateSound?) {
+    let late = audio == nil ? LateSound() : nil
+    core.state.withLock { $0.lateSound = late }
+    guard let audio else { return ([], late) }
+    do throws(RunError) { return ([try audio.makeTap(for: core.name)], nil) } catch {
       throw CaptureError(error)
     }
   }
@@ -89,6 +91,8 @@ protocol SessionOutput: CaptureOutput {
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink]
   /// News of a recording of one of its sinks, in order, on a thread of the run's: it must not wait.
   func take(_ news: RunNews)
+  /// A microphone was added while the session runs.
+  func soundCame()
   /// It belongs to no run any more: what is under way has ended, and was told of.
   func didLeave()
 }
@@ -98,5 +102,6 @@ extension SessionOutput {
   var neededPixels: @Sendable (PixelFormat) -> Bool { { _ in true } }
   func check(stages: Set<String>) throws(CaptureError) {}
   func take(_ news: RunNews) {}
+  func soundCame() {}
   func didLeave() {}
 }

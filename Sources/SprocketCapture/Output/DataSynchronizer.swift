@@ -90,7 +90,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     try check(stages: setup.stages)
-    queue.begin(hasSound: setup.audio != nil)
+    queue.begin(hasSound: setup.hasMicrophone)
     let takesLatest = room.map { $0.keeping == .newest } ?? true
     let sink = VideoDataSink(core, parts, room, takesLatest: takesLatest, types: types)
     sink.onDrop = onDrop
@@ -100,6 +100,8 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     }
     return [sink]
   }
+
+  func soundChanged(isThere: Bool) { queue.begin(hasSound: isThere) }
 
   func makeAudioSink() -> any AudioSink {
     SoundDataSink(core) { [queue] block, bytes in queue.add(block, bytes) }

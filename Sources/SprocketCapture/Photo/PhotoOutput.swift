@@ -93,11 +93,12 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     if let liveMovies {
       var limits = RecordingLimits()
       limits.endsAtDiscontinuity = true
+      let (taps, late) = try setup.sound(for: core)
       sinks.append(
         MovieSink(
           liveName, path: "live.mov", hasOwnPaths: true, turn: turn, quality: quality,
           isOnDemand: true, limits: limits, preRoll: PreRoll(liveMovies.before),
-          sound: try setup.taps(for: core)))
+          sound: taps, lateSound: late))
     }
     return sinks
   }
@@ -167,6 +168,9 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     guard core.link.isEnabled else {
       throw CaptureError(.settingsRefused, "the link of the photo output is disabled; enable it")
     }
+    guard let camera = run.device else {
+      throw CaptureError(.noInput, "the session has no camera; add one to take photographs")
+    }
     guard !settings.formats.isEmpty, Set(settings.formats).count == settings.formats.count else {
       throw CaptureError(.settingsRefused, "a capture asks for one format or more, each once")
     }
@@ -182,7 +186,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       )
     }
     if !settings.bracket.isEmpty { _ = try run.plan(settings.bracket) }
-    if settings.flashMode == .on { throw run.device.noFlash }
+    if settings.flashMode == .on { throw camera.noFlash }
     if settings.moment != .next, preRoll == nil || !settings.bracket.isEmpty {
       throw CaptureError(
         .settingsRefused,

@@ -43,33 +43,32 @@ extension CaptureSession {
 
   /// Makes an engine of a shape and starts it.
   func begin(_ shape: SessionShape) throws(CaptureError) {
-    guard let camera = shape.camera, let choice = try shape.solve() else {
-      throw CaptureError(.noInput, "the session has no camera; add a DeviceInput")
+    let (camera, choice) = (shape.camera, try shape.solve())
+    guard camera != nil || shape.microphone != nil else {
+      throw CaptureError(
+        .noInput, "the session has no camera and no microphone; add a DeviceInput")
     }
-    guard camera.state.withLock(\.run) == nil else {
+    if let camera, camera.state.withLock(\.run) != nil {
       throw CaptureError(
         .busy, "another session runs \(camera.localizedName); stop it first, or take another camera"
       )
     }
-    let run = SessionRun(device: camera, choice: choice, interruptions: interruptionCast)
-    let stages = shape.liveStages
+    let run = SessionRun(
+      device: camera, choice: choice, interruptions: interruptionCast,
+      runtimeErrors: runtimeErrorCast)
+    let stages = shape.usedStages
     run.setStages(stages)
     var refusal: CaptureError?
     do throws(RunError) {
-      let sounds = shape.outputs.compactMap { ($0 as? any ReadsSound)?.makeAudioSink() }
-      let sound = try shape.microphone.map { (device) throws(RunError) in
-        SessionSound(engine: try device.makeAudio(sounds, shape.soundStages), device: device)
-      }
-      let audio = sound?.engine
+      let sound = try shape.makeSound()
       run.setSound(sound)
-      let setup = OutputSetup(
-        device: camera, choice: choice, run: run, stages: shape.stageNames, audio: audio)
+      let setup = OutputSetup(run, shape)
       var sinks: [any Sink] = [SessionWatch(run)]
       var made: [(any SessionOutput, [any Sink])] = []
       for output in shape.workers {
-        let new: [any Sink]
+        var new: [any Sink] = []
         do throws(CaptureError) {
-          new = try output.makeSinks(setup)
+          if camera != nil { new = try output.makeSinks(setup) }
         } catch {
           refusal = error
           throw RunError(.usage, error.description)
@@ -78,8 +77,8 @@ extension CaptureSession {
         sinks += new
       }
       let engine = try Engine(
-        source: camera.makeSource(choice), stages: stages, sinks: sinks,
-        audio: audio.map { [$0] } ?? [], options: RunOptions(drainLimit: Self.drainLimit))
+        source: shape.makeSource(choice, run), stages: stages, sinks: sinks,
+        audio: sound.map { [$0.engine] } ?? [], options: RunOptions(drainLimit: Self.drainLimit))
       run.begin(engine) { [weak self] run in
         Task { [weak self] in
           if let self { return await self.didEnd(run) }
@@ -88,14 +87,16 @@ extension CaptureSession {
           run.close()
         }
       }
-      run.writeWanted(of: camera)
+      if let camera { run.writeWanted(of: camera) }
       for (output, sinks) in made { run.attach(output, sinks) }
       try engine.start()
+      // Outputs may record from now on.
+      sound?.engine.awaitBegin()
     } catch {
       run.close()
       throw refusal ?? CaptureError(error)
     }
-    run.belongs(to: camera)
+    if let camera { run.belongs(to: camera) }
     self.run = run
     setRunning(true)
   }
@@ -109,65 +110,91 @@ extension CaptureSession {
     guard let engine = run.engine else {
       throw CaptureError(.failed, "the session's run has just ended; configure it again")
     }
-    guard let camera = new.camera, let choice else {
-      throw CaptureError(.noInput, "a running session needs a camera; stop it first")
+    guard new.camera != nil || new.microphone != nil else {
+      throw CaptureError(
+        .noInput, "a running session needs a camera or a microphone; stop it first")
     }
-    let (before, after) = (shape.pipeline(run.choice), new.pipeline(choice))
-    guard before.sound == after.sound, shape.soundReaders == new.soundReaders else {
+    if new.microphone != nil, let sound = run.sound, sound.stages != new.soundParts {
       return try restart(run, as: new)
     }
+    let sound = try SoundChange(of: run, from: shape, to: new)
+    try changePictures(run, engine, to: new, choice, sound)
+    do throws(RunError) {
+      try sound.make(in: run, engine, from: shape, to: new)
+    } catch {
+      // The new pictures are there, and the new sound cannot be had in this run.
+      try restart(run, as: new)
+    }
+  }
+
+  /// Brings source, stages and sinks of pictures in line.
+  private func changePictures(
+    _ run: SessionRun, _ engine: Engine, to new: SessionShape, _ choice: FormatChoice?,
+    _ sound: SoundChange
+  ) throws(CaptureError) {
+    let camera = new.camera
+    var (before, after) = (shape.pipeline(run.choice), new.pipeline(choice))
+    (before.sound, after.sound) = (SoundParts(), SoundParts())
     var change = Reconfiguration()
-    var attached: [(any SessionOutput, [any Sink])] = []
-    let detached: [any SessionOutput]
     let isSameStages: Bool
     let retuned: SettingsChange?
-    let isSameSource: Bool
-    let stages = new.liveStages
+    let isSameSource = camera === run.device && choice == run.choice
+    let stages = new.usedStages
+    let left: [any SessionOutput]
     do throws(RunError) {
       let difference = try PipelineChange(from: before, to: after)
-      detached = shape.workers.filter { difference.detached.contains($0.core.name) }
-      change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
+      left = shape.pictured.filter { difference.detached.contains($0.core.name) }
+      change.detached = left.flatMap { $0.core.state.withLock(\.sinks) }
       // A loop of the camera's begins anew where it is configured.
       retuned = difference.settings.first { !SessionShape.loopStages.contains($0.stage) }
       isSameStages = difference.stages == nil && (difference.settings.isEmpty || retuned != nil)
       if !isSameStages { change.stages = stages }
-      isSameSource = difference.source == nil && camera === run.device && choice == run.choice
-      if !isSameSource { change.source = try camera.makeSource(choice) }
+      if !isSameSource || difference.source != nil {
+        change.source = try new.makeSource(choice, run)
+      }
     } catch {
       throw CaptureError(error)
     }
-    if !isSameStages { for output in new.workers { try output.check(stages: new.stageNames) } }
-    let setup = OutputSetup(
-      device: camera, choice: choice, run: run, stages: new.stageNames, audio: run.sound?.engine)
-    for output in new.workers where !shape.has(output) {
-      let sinks = try output.makeSinks(setup)
+    if !isSameStages { for output in new.pictured { try output.check(stages: new.stageNames) } }
+    let setup = OutputSetup(run, new, sound.engine)
+    var attached: [(any SessionOutput, [any Sink])] = []
+    for output in new.workers {
+      let isNew = !shape.has(output)
+      guard isNew || (camera == nil) != (shape.camera == nil) else { continue }
+      let sinks = camera == nil ? [] : try output.makeSinks(setup)
       attached.append((output, sinks))
       change.attached += sinks
     }
     do throws(RunError) {
       if let retuned { try engine.set(retuned) }
-      guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
-        return
+      if change.source != nil || !isSameStages || !change.attached.isEmpty
+        || !change.detached.isEmpty
+      {
+        run.beginChange()
+        defer { run.endChange() }
+        try engine.reconfigure(change)
       }
-      run.beginChange()
-      defer { run.endChange() }
-      try engine.reconfigure(change)
     } catch {
       throw CaptureError(error)
     }
     if !isSameStages { run.setStages(stages) }
-    for output in detached { run.detach(output) }
-    for (output, sinks) in attached { run.attach(output, sinks) }
-    guard !isSameSource else { return }
+    let former = attached.map { $0.0.core.state.withLock(\.sinks) }
+    for output in shape.workers where left.contains(where: { $0 === output }) || !new.has(output) {
+      run.detach(output)
+    }
+    for ((output, sinks), former) in zip(attached, former) {
+      run.attach(output, sinks, former: former)
+    }
+    guard change.source != nil else { return }
     let old = run.device
     run.setSource(camera, choice)
-    if old !== camera { old.state.withLock { $0.run = nil } }
+    if old !== camera { old?.state.withLock { $0.run = nil } }
+    guard let camera else { return }
     run.writeWanted(of: camera)
     run.belongs(to: camera)
   }
 
-  /// Ends the run and begins another: for another microphone, or another reader of its sound. Goes back to
-  /// the old shape if that fails.
+  /// Ends the run and begins another: for other sound stages. Goes back to the old shape if that fails.
   private func restart(_ run: SessionRun, as new: SessionShape) throws(CaptureError) {
     end(run)
     do throws(CaptureError) {
@@ -228,9 +255,10 @@ extension CaptureSession {
     let summary = engine.summary
     self.run = nil
     setRunning(false)
+    let told = run.state.withLock(\.toldErrors)
     run.close()
     self.summary = summary
-    return summary.errors.map { CaptureError($0) }
+    return summary.errors.map { CaptureError($0) }.filter { !told.contains($0.description) }
   }
 }
 

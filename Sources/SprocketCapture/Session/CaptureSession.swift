@@ -51,16 +51,18 @@ public actor CaptureSession {
   /// True at each start, false at each end, whatever ended it. From now on.
   public nonisolated var runningChanges: AsyncStream<Bool> { runningCast.stream() }
 
-  /// Whether the session runs and waits for frames, as `interruptions` tells.
-  public var isInterrupted: Bool { run?.state.withLock(\.isInterrupted) ?? false }
+  /// Whether the session runs and waits for frames or for sound, as `interruptions` tells.
+  public var isInterrupted: Bool {
+    run?.state.withLock { $0.isInterrupted || $0.sound?.silentSince != nil } ?? false
+  }
 
   /// Errors that ended a run, and those that `configure`, `start` and `switchCamera` threw, with the mark
   /// `isThrown`: also where a caller ignored them. Each failure comes once, whatever it leads to. From now
   /// on.
   public nonisolated var runtimeErrors: AsyncStream<CaptureError> { runtimeErrorCast.stream() }
 
-  /// Times without frames that the session waits out by itself: a camera that was unplugged, for example.
-  /// From now on.
+  /// Times without frames, or without sound, that the session waits out by itself: a camera or microphone
+  /// that was unplugged, for example. From now on.
   public nonisolated var interruptions: AsyncStream<SessionInterruption> {
     interruptionCast.stream()
   }
@@ -78,8 +80,9 @@ public actor CaptureSession {
 
   // MARK: Start and stop
 
-  /// Opens the devices and lets frames flow. Returns when the engine runs; does nothing if it does. Throws
-  /// if there is no input, if the preset is not offered, or if a device cannot be opened or set up.
+  /// Opens the devices and lets frames and sound flow. A microphone alone will do. Returns when the engine
+  /// runs; does nothing if it does. Throws if there is no input, if the preset is not offered, or if a device
+  /// cannot be opened or set up.
   public func start() async throws(CaptureError) {
     await takeTurn()
     defer { endTurn() }
@@ -112,8 +115,9 @@ public actor CaptureSession {
   /// Changes inputs, outputs, preset, rate and stages as one change. It holds when `body` has returned and
   /// nothing was refused; else the session is as before, and the refusals are thrown together.
   ///
-  /// While the session runs, outputs come and go without a gap for the others; another camera, format or
-  /// stage begins a new epoch. The first frame of it has the mark `FrameRecord.isDiscontinuity`.
+  /// While the session runs, outputs and microphones come and go without a gap for the others; another
+  /// camera, format or stage begins a new epoch. The first frame of it has the mark
+  /// `FrameRecord.isDiscontinuity`. Other sound stages begin a new run, which ends recordings.
   ///
   /// `body` runs where the caller is, so that it can use what belongs to the caller.
   @discardableResult
@@ -151,8 +155,10 @@ public actor CaptureSession {
   public var inputs: [DeviceInput] { shape.inputs }
   public var outputs: [any CaptureOutput] { shape.outputs }
 
-  /// What the camera delivers; `nil` while the session does not run.
-  public var activeFormat: FrameFormat? { run?.engine?.description.format }
+  /// What the camera delivers; `nil` while the session does not run, and without a camera.
+  public var activeFormat: FrameFormat? {
+    run?.device == nil ? nil : run?.engine?.description.format
+  }
 
   /// The account of the present run, or of the last one; `nil` before the first.
   public internal(set) var summary: RunSummary? {

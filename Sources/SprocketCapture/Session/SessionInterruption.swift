@@ -1,13 +1,13 @@
-/// A time in which a running session gets no frames, and which it waits out by itself.
+/// A time in which a running session gets no frames, or no sound, and which it waits out by itself.
 public enum SessionInterruption: Sendable, Hashable {
-  /// Why no frames come.
+  /// Why no frames come, or no sound.
   public enum Reason: Sendable, Hashable {
-    /// The camera was unplugged. The session goes on when it is back, and no other program has it.
+    /// The device was unplugged. The session goes on when it is back, and no other program has it.
     case deviceDisconnected
     /// Another program took the camera while it was unplugged, or stalled. The session goes on when that
     /// program closes it.
     case deviceInUse
-    /// The camera is there and gives no frames.
+    /// The camera is there and gives no frames, or the microphone no sound.
     case noFrames
   }
 
@@ -15,4 +15,8 @@ public enum SessionInterruption: Sendable, Hashable {
   case began(Reason)
   /// Frames flow again. `after` is the time without frames, exact to 0.2 s.
   case ended(after: Duration)
+  /// The microphone gives no sound. Pictures and movies go on; movies are silent meanwhile.
+  case soundBegan(Reason)
+  /// Sound comes again, or the microphone was removed. `after` is the time without sound.
+  case soundEnded(after: Duration)
 }

@@ -11,12 +11,14 @@ final class LeavingOutput: Sendable {
 }
 
 extension SessionRun {
-  func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
+  /// `former`: names of sinks that it had before, which may still complete files. It waits for these where it
+  /// has no sinks now, in a run without a camera.
+  func attach(_ output: any SessionOutput, _ sinks: [any Sink], former: [String] = []) {
     state.withLock { state in
-      state.outputs = state.outputs + [output]
+      state.outputs = state.outputs.filter { $0 !== output } + [output]
       state.leaving.removeAll { $0.output === output }
     }
-    let names = sinks.map(\.name)
+    let names = sinks.isEmpty ? former : sinks.map(\.name)
     output.core.state.withLock { ($0.run, $0.sinks) = (self, names) }
   }
 
@@ -48,7 +50,7 @@ extension SessionRun {
     }
     updateChanges { $0.cancel(because: "the session stopped") }
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
-    old.device.state.withLock { if $0.run === self { $0.run = nil } }
+    old.device?.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {
       output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
       output.didLeave()

@@ -1,12 +1,6 @@
 internal import Sprocket
 internal import SprocketStages
 
-/// The microphone of a run.
-struct SessionSound: Sendable {
-  let engine: AudioEngine
-  let device: CaptureDevice
-}
-
 /// One run of a session's engine, and its news for the session's streams and outputs. The engine's threads
 /// use it, and the session's.
 final class SessionRun: Sendable {
@@ -14,8 +8,9 @@ final class SessionRun: Sendable {
     /// `nil` before the start, and after the end.
     var engine: Engine?
     var onEnd: (@Sendable (SessionRun) -> Void)?
-    var device: CaptureDevice
-    var choice: FormatChoice
+    /// The camera, and what it gives; `nil` in a run of sound alone.
+    var device: CaptureDevice?
+    var choice: FormatChoice?
     /// Replaced as a whole: others read their copy without the lock.
     var outputs: [any SessionOutput] = []
     /// Outputs that were removed, with their sinks, until their recordings have ended.
@@ -45,23 +40,27 @@ final class SessionRun: Sendable {
     var brackets: [RunningBracket] = []
     var ramp: ZoomRamp?
     var sound: SessionSound?
+    /// Errors that were told while the run went on.
+    var toldErrors: [String] = []
   }
 
   let state: Locked<State>
   /// A reader's place in the news: held while they are delivered, so that they come in order.
   let delivery = Locked(NewsMark())
-  private let interruptions: Broadcast<SessionInterruption>
+  let interruptions: Broadcast<SessionInterruption>
+  let runtimeErrors: Broadcast<CaptureError>
 
   init(
-    device: CaptureDevice, choice: FormatChoice, interruptions: Broadcast<SessionInterruption>
+    device: CaptureDevice?, choice: FormatChoice?, interruptions: Broadcast<SessionInterruption>,
+    runtimeErrors: Broadcast<CaptureError>
   ) {
-    self.interruptions = interruptions
+    (self.interruptions, self.runtimeErrors) = (interruptions, runtimeErrors)
     state = Locked(State(device: device, choice: choice, lastArrival: monotonicNow()))
   }
 
   var engine: Engine? { state.withLock(\.engine) }
-  var device: CaptureDevice { state.withLock(\.device) }
-  var choice: FormatChoice { state.withLock(\.choice) }
+  var device: CaptureDevice? { state.withLock(\.device) }
+  var choice: FormatChoice? { state.withLock(\.choice) }
 
   func begin(_ engine: Engine, _ onEnd: @escaping @Sendable (SessionRun) -> Void) {
     state.withLock { ($0.engine, $0.onEnd) = (engine, onEnd) }
@@ -70,7 +69,7 @@ final class SessionRun: Sendable {
   /// Removes the callback for the run's end: the session stops the run itself, and waits for it.
   func ignoreEnd() { state.withLock { $0.onEnd = nil } }
 
-  func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
+  func setSource(_ device: CaptureDevice?, _ choice: FormatChoice?) {
     endInterruption { state in
       if state.device !== device {
         for index in state.brackets.indices { state.brackets[index].before = [] }
@@ -98,25 +97,21 @@ final class SessionRun: Sendable {
 
   var stages: Set<String> { state.withLock(\.stages) }
 
-  func setSound(_ sound: SessionSound?) { state.withLock { $0.sound = sound } }
-
-  var sound: SessionSound? { state.withLock(\.sound) }
-
   /// The mode of the stage `stabilize`, as it was configured; `nil` where the chain has none.
   var stabilization: Stabilizer.Mode? { state.withLock(\.stabilization) }
 
   // MARK: Frames
 
-  /// Time without a frame after which a session counts as interrupted; before the first frame, which a camera
-  /// may take two seconds for, it is longer. A watch that rests notices it up to 0.4 s later. Larger: short
-  /// pauses are not told of.
-  private static let patience: Int64 = 1_000_000_000
-  private static let firstPatience: Int64 = 5_000_000_000
+  /// Time without a frame, or without sound, after which a session counts as interrupted; before the first
+  /// frame, which a camera may take two seconds for, it is longer. A watch that rests notices it up to 0.4 s
+  /// later. Larger: short pauses are not told of.
+  static let framePatience: Int64 = 1_000_000_000
+  static let firstPatience: Int64 = 5_000_000_000
 
   /// A frame came.
   func note(_ record: FrameRecord) {
     noteArrival()
-    device.observers.tell(record.inForce)
+    device?.observers.tell(record.inForce)
   }
 
   /// A frame came, which the watch may not get: the camera is at work.
@@ -144,14 +139,19 @@ final class SessionRun: Sendable {
   }
 
   /// The run is over, and so is an interruption.
-  func noteClosed() { endInterruption { _ in } }
+  func noteClosed() {
+    endInterruption { _ in }
+    endSilence()
+  }
 
   /// No frame came.
   func noteIdle() {
     let now = monotonicNow()
     let device = state.withLock { state -> CaptureDevice? in
-      let patience = state.hasFrames ? Self.patience : Self.firstPatience
-      guard !state.isChanging, !state.isInterrupted, now - state.lastArrival > patience else {
+      let patience = state.hasFrames ? Self.framePatience : Self.firstPatience
+      guard state.device != nil, !state.isChanging, !state.isInterrupted,
+        now - state.lastArrival > patience
+      else {
         return nil
       }
       state.isInterrupted = true
@@ -174,7 +174,7 @@ extension SessionRun {
   /// and an interruption, and while the program reads the camera's settings (`values(of:)`).
   var needsNoFrame: Bool {
     let (needs, device) = state.withLock { ($0.needsFrames, $0.device) }
-    return !needs && device.observers.isEmpty
+    return !needs && device?.observers.isEmpty ?? true
   }
 
   func needFrames() { state.withLock { $0.needFrames() } }
@@ -213,6 +213,7 @@ final class SessionWatch: RestingSink {
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     run.note(frame.record)
+    run.watchSound()
     for index in 0..<frame.view.eventCount {
       run.take(frame.view.event(index))
     }
@@ -242,11 +243,13 @@ final class SessionWatch: RestingSink {
   func rest(hasFrames: Bool) throws(RunError) {
     // Offline, frames wait for slow sinks.
     if hasFrames { run.noteArrival() } else if isLive { run.noteIdle() }
+    run.watchSound()
     run.deliverNews()
   }
 
   func idle() throws(RunError) {
     run.noteIdle()
+    run.watchSound()
     run.deliverNews()
   }
 

@@ -3,7 +3,8 @@ public import SprocketPipelines
 
 extension CaptureSession {
   /// What the session describes, as files, Python and the command line describe a run: `Tree(Run(pipeline))`
-  /// is its JSON or YAML. `nil` without a camera.
+  /// is its JSON or YAML. `nil` without a camera and a microphone. Of a microphone alone it is a run without
+  /// pictures: name a file for its sound in it.
   ///
   /// Movies and photographs are outputs that wait for requests; what a program reads by a callback or shows
   /// in a view is no part of it. A source of the program's own is of the kind `program`, which no file can
@@ -12,7 +13,8 @@ extension CaptureSession {
   /// Throws if the camera does not offer the preset.
   public var pipeline: Pipeline? {
     get throws(CaptureError) {
-      guard let choice = try shape.solve() else { return nil }
+      let choice = try shape.solve()
+      guard choice != nil || shape.microphone != nil else { return nil }
       var pipeline = shape.pipeline(choice)
       pipeline.source = pipeline.source.map { Part($0.kind, $0.settings) }
       var outputs: [Part] = []
@@ -28,24 +30,30 @@ extension CaptureSession {
 }
 
 extension SessionShape {
-  /// What the engine is made of. Devices and outputs are told apart by their ids.
-  func pipeline(_ choice: FormatChoice) -> Pipeline {
-    var pipeline = Pipeline(source: camera?.part)
-    let request = choice.request
-    pipeline.format.format = request.format
-    pipeline.format.size = request.size
-    pipeline.format.rate = request.rate
+  /// What the engine is made of. Devices and outputs are told apart by their ids. Without a camera outputs
+  /// have no pictures, and are no part of it.
+  func pipeline(_ choice: FormatChoice?) -> Pipeline {
+    var pipeline = Pipeline(
+      source: camera?.part ?? Part(EmptySource.kind.name, id: EmptySource.kind.name, NoSettings()))
+    if let request = choice?.request {
+      pipeline.format.format = request.format
+      pipeline.format.size = request.size
+      pipeline.format.rate = request.rate
+    }
     pipeline.controls = (camera?.wanted ?? [:]).sorted { $0.key < $1.key }.map {
       ControlWish($0.key, $0.value.settingText)
     }
-    pipeline.stages = liveStages.map { Part($0.plugin.name, $0.settings) }
+    pipeline.stages = usedStages.map { Part($0.plugin.name, $0.settings) }
     if let microphone {
       pipeline.sound.microphones = [microphone.part]
-      pipeline.sound.stages = soundStages.map { Part($0.plugin.name, $0.settings) }
+      pipeline.sound.stages = soundParts
     }
-    pipeline.outputs = outputs.compactMap { ($0 as? any SessionOutput)?.part }
+    pipeline.outputs = pictured.map(\.part)
     return pipeline
   }
+
+  /// The stages of the run: none where there are no pictures.
+  var usedStages: [StageChoice] { camera == nil ? [] : liveStages }
 }
 
 extension Part {
@@ -66,10 +74,11 @@ extension CaptureDevice {
     case .microphone(let info):
       var settings = MicrophoneSettings()
       settings.name = info.address
+      settings.replug = CameraSettings.longestReplug
       return Part(MicrophoneSource.kind.name, id: uniqueID, settings)
     case .sceneMicrophone(let settings):
       return Part(SceneMicrophone.kind.name, id: uniqueID, settings)
-    case .other: return Part(Part.program, id: uniqueID, NoSettings())
+    case .other, .otherSound: return Part(Part.program, id: uniqueID, NoSettings())
     }
   }
 
@@ -87,17 +96,8 @@ extension CaptureDevice {
       settings.lens = wanted["lens"] ?? settings.lens
       return try SceneSource.kind.make(settings, request: choice.request)
     case .other(_, let make): return try make(choice)
-    case .microphone, .sceneMicrophone: break
+    case .microphone, .sceneMicrophone, .otherSound: break
     }
     throw RunError(.usage, "\(localizedName) is a microphone and gives no pictures")
-  }
-
-  /// The source of a microphone, not opened.
-  func makeSound() throws(RunError) -> any AudioSource {
-    switch kind {
-    case .microphone(let info): return MicrophoneSource(name: info.address)
-    case .sceneMicrophone(let settings): return try SceneMicrophone(settings)
-    case .camera, .scene, .other: throw RunError(.usage, "\(localizedName) is no microphone")
-    }
   }
 }

@@ -28,10 +28,8 @@ struct SessionShape: Sendable {
 
   var workers: [any SessionOutput] { outputs.compactMap { $0 as? any SessionOutput } }
 
-  /// Who reads the microphone's blocks, which cannot change while the session runs.
-  var soundReaders: [ObjectIdentifier] {
-    microphone == nil ? [] : outputs.filter { $0 is any ReadsSound }.map { ObjectIdentifier($0) }
-  }
+  /// Outputs that have sinks for pictures: all of them, where there is a camera.
+  var pictured: [any SessionOutput] { camera == nil ? [] : workers }
 
   var stageNames: Set<String> { Set(stages.map(\.plugin.name)) }
 
@@ -105,8 +103,8 @@ struct SessionShape: Sendable {
       return .no(
         CaptureError(
           .inputRefused,
-          "the session has the \(what) \(other.device.localizedName); remove it first, or switchCamera"
-        ))
+          "the session has the \(what) \(other.device.localizedName); remove it first"
+            + (kind == .video ? ", or switchCamera" : "")))
     }
     return .yes
   }

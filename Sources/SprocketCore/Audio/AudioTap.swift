@@ -9,6 +9,9 @@ public protocol AudioTap: AnyObject {
   /// What came before this tap's first block: nothing, unless it was made while the sound went on. It is
   /// accounted for.
   var before: AudioPast { get }
+  /// Whether there is a source, be it one that is silent or waited for. False while another one may come, and
+  /// a file that begins then has no track of this sound.
+  var hasSource: Bool { get }
   /// Takes the next block, or waits for it, at most `timeout` nanoseconds.
   func next(timeout: Int64) -> AudioStep
   /// The block that `next` took, until `release`: its record, and its samples, interleaved as
@@ -31,6 +34,7 @@ public protocol AudioTap: AnyObject {
 
 extension AudioTap {
   public var before: AudioPast { AudioPast() }
+  public var hasSource: Bool { true }
 }
 
 /// Samples of a run up to some block.

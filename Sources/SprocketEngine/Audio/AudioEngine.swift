@@ -9,6 +9,9 @@ internal import Synchronization
 /// never waits for its taps: a tap that is too slow, or does not read, loses the oldest blocks after `held`.
 /// Any other source waits for its taps, and for the pictures of its run, once it is some seconds ahead.
 ///
+/// With `outlivesSource` the sound goes on without a source: where it ends or fails, where another one takes
+/// its place (`exchange`), and while there is none. Taps then get no block, and movies are silent.
+///
 /// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
 /// the device's own buffer holds what it has not read.
 ///
@@ -19,31 +22,34 @@ public final class AudioEngine: @unchecked Sendable {
   /// For how long a live source keeps its blocks for a tap that does not read.
   public let held: Duration
   let shared: AudioShared
-  private let source: any AudioSource
-  private let chain: AudioChain
+  /// Whether another source may take the place of this one.
+  public let outlivesSource: Bool
+  let seat: AudioSeat
+  let chain: AudioChain
   private let thread: JobThread
   /// Those that were made before the start.
   private var taps: [AudioRingTap] = []
   /// Once it has started: for taps that are made then.
   private let spares = Locked<(taps: [AudioSpare], memory: AudioMemory?)>(([], nil))
-  private var workers: [AudioSinkWorker] = []
-  private var clock: AudioClock
+  /// Threads of sinks, of those that came later too.
+  let workers = Locked<[AudioSinkWorker]>([])
+  var clock: AudioClock
   /// Of the latest segment that is over.
-  private var placed: AudioLine?
-  private var next: UInt64 = 0
-  private var missing: UInt64 = 0
-  private var block: UInt64 = 0
+  var placed: AudioLine?
+  var next: UInt64 = 0
+  var missing: UInt64 = 0
+  var block: UInt64 = 0
   /// When the last block was read.
-  private var lastRead: Int64 = 0
+  var lastRead: Int64 = 0
   /// Samples to read at most, missing ones counted.
-  private var sampleLimit = UInt64.max
+  var sampleLimit = UInt64.max
   private let hasStarted = Atomic<Bool>(false)
 
   /// Opens the source, and configures stages and sinks. Larger `held`: taps may pause for longer, at the cost
   /// of memory.
   public init(
     _ source: any AudioSource, stages choices: [AudioChoice] = [], sinks: [any AudioSink] = [],
-    held: Duration = .seconds(4)
+    held: Duration = .seconds(4), outlivesSource: Bool = false
   ) throws(RunError) {
     for mistake in choices.flatMap(\.plugin.mistakes) { throw mistake }
     let stages = choices.map { $0.make() }
@@ -59,7 +65,8 @@ public final class AudioEngine: @unchecked Sendable {
       try? source.close()
       throw error
     }
-    self.source = source
+    seat = AudioSeat(OpenSound(source, description))
+    self.outlivesSource = outlivesSource
     self.description = description
     self.held = held
     clock = AudioClock(format)
@@ -74,29 +81,41 @@ public final class AudioEngine: @unchecked Sendable {
         sink: sink.name, index: taps.count, shared, description,
         keepsToPictures: !description.isLive)
       taps.append(tap)
-      workers.append(try AudioSinkWorker(sink, tap, shared))
+      let worker = try AudioSinkWorker(sink, tap, shared)
+      workers.withLock { $0.append(worker) }
     }
-  }
-
-  deinit {
-    if !hasStarted.load(ordering: .relaxed) { try? source.close() }
   }
 
   /// A tap for the sink of that name. Once the engine has started, its first block is the next one, and
   /// `spareTaps` may be there at the same time, at most.
   public func makeTap(for sink: String) throws(RunError) -> any AudioTap {
-    guard !hasStarted.load(ordering: .acquiring) else {
-      let (spares, memory) = spares.withLock { $0 }
-      if let tap = AudioRingTap(sink: sink, spares, memory, shared, description) { return tap }
-      throw RunError(
-        .failed,
-        "the sound of \(description.name) cannot be given to \(sink): it is over, or "
-          + "\(Self.spareTaps) sinks that came later have it; take one of them away")
-    }
+    guard !hasBegun else { return try makeLateTap(for: sink) }
     let tap = AudioRingTap(sink: sink, index: taps.count, shared, description)
     taps.append(tap)
     return tap
   }
+
+  func makeLateTap(for sink: String) throws(RunError) -> AudioRingTap {
+    awaitBegin()
+    let (spares, memory) = spares.withLock { $0 }
+    if let tap = AudioRingTap(sink: sink, spares, memory, shared, description) { return tap }
+    throw RunError(
+      .failed,
+      "the sound of \(description.name) cannot be given to \(sink): it is over, or "
+        + "\(Self.spareTaps) sinks that came later have it; take one of them away")
+  }
+
+  var hasBegun: Bool { hasStarted.load(ordering: .acquiring) }
+
+  /// Waits until the sound of a run that was started has begun, a second at most: the run's thread begins
+  /// it.
+  public func awaitBegin() {
+    _ = shared.state.wait(while: AudioShared.idle, until: deadline(in: Self.beginPatience))
+  }
+
+  /// Longest wait for the run's thread, nanoseconds: it begins the sound first of all. Larger: slower
+  /// machines are waited for.
+  private static let beginPatience: Int64 = 1_000_000_000
 
   /// For sound without pictures that does not come by itself: ends after that time. Before `start`.
   func limit(to length: Duration) {
@@ -126,14 +145,14 @@ public final class AudioEngine: @unchecked Sendable {
     let later = (taps.count..<taps.count + Self.spareTaps).map { AudioSpare(ring, $0) }
     spares.withLock { $0 = (later, memory) }
     shared.state.set(AudioShared.running)
-    for worker in workers { worker.start() }
+    for worker in workers.withLock({ $0 }) { worker.start() }
     thread.perform { self.chain.code.during { self.run(ring, memory, later) } }
   }
 
   /// Asks it to end: the source stops, and taps get what has been published. From any thread.
   public func stop() {
     shared.isStopping.store(true, ordering: .releasing)
-    source.interrupt()
+    seat.interrupt()
     shared.pictures.end()
   }
 
@@ -154,9 +173,9 @@ public final class AudioEngine: @unchecked Sendable {
 
   /// Waits for the end, for `limit` at most. True when it is over; false for one that was not started.
   public func wait(for limit: Duration) -> Bool {
-    guard hasStarted.load(ordering: .acquiring) else { return false }
+    guard hasBegun else { return false }
     let end = deadline(in: limit.nanosecondCount)
-    return thread.wait(until: end) && workers.allSatisfy { $0.wait(until: end) }
+    return thread.wait(until: end) && workers.withLock { $0 }.allSatisfy { $0.wait(until: end) }
   }
 
   /// Whether the source has ended, and all sinks have finished.
@@ -166,125 +185,4 @@ public final class AudioEngine: @unchecked Sendable {
   /// is gone: it begins anew. Throws if there is no such stage or setting, and if the value is not allowed.
   /// From any thread; allocates there, and not on the source's.
   public func set(_ change: SettingsChange) throws(RunError) { try chain.set(change) }
-
-  // MARK: The thread
-
-  private func run(_ ring: Ring, _ memory: AudioMemory, _ spares: [AudioSpare]) {
-    var producer = ring.makeProducer()
-    do throws(RunError) {
-      while !shared.isStopping.load(ordering: .acquiring) {
-        let past = AudioPast(produced: next, missing: missing)
-        for spare in spares { spare.answer(&producer, past) }
-        // While a segment is not placed, its time is not known, and a movie may need more to place it.
-        let time = clock.line.time(of: next).clampedSum(-Self.nanosecondsAhead)
-        guard
-          !clock.line.isPlaced || time < shared.extendedTime.load(ordering: .acquiring)
-            || shared.pictures.wait(for: time, until: deadline(in: Self.attention))
-        else { continue }
-        guard let (_, slot) = producer.claim() else {
-          var waiter = Waiter(.park)
-          waiter.park(producer.prepareToWait())
-          continue
-        }
-        chain.code.enter(0, frame: block)
-        let arrival = try memory.fill(slot) { bytes throws(RunError) in
-          try source.read(into: &bytes, timeout: Self.attention)
-        }
-        guard case .block(var arrived) = arrival else {
-          if case .end = arrival { break }
-          continue
-        }
-        arrived.missing = min(arrived.missing, sampleLimit - next)
-        arrived.count = min(arrived.count, Int(clamping: sampleLimit - next - arrived.missing))
-        guard arrived.count > 0 || arrived.missing > 0 else { continue }
-        take(arrived, slot, memory)
-        producer.publish()
-        if next >= sampleLimit || isAtEnd { break }
-      }
-    } catch {
-      if error.code != .interrupted { shared.fail(error) }
-    }
-    do throws(RunError) { try source.close() } catch { shared.fail(error) }
-    let notes = source.notes + chain.finish()
-    shared.notes.withLock { $0 += notes }
-    shared.state.set(AudioShared.ended)
-    producer.end()
-  }
-
-  /// Whether all sound up to the time of `stop(at:)` has been read.
-  private var isAtEnd: Bool {
-    let end = shared.endTime.load(ordering: .acquiring)
-    guard end != .max, let line else { return false }
-    return line.time(of: next) >= end.clampedSum(Self.beyond)
-  }
-
-  /// Where gaps follow closely, a segment is placed only when it is over.
-  private var line: AudioLine? { clock.line.isPlaced ? clock.line : placed }
-
-  /// Nanoseconds of sound that are read behind the end of the last picture, for the resamplers of movies:
-  /// from 192 to 8 kHz they reach 398 samples, 50 ms, to each side. Larger: ends take longer.
-  private static let beyond: Int64 = 60_000_000
-
-  /// Taps for sinks that come while the sound goes on, at the same time. Larger: more of them, and a few
-  /// bytes and instructions per block each.
-  public static let spareTaps = 8
-
-  /// Seconds by which a source that is not live may be ahead of a tap, and of the pictures. Larger: more
-  /// memory. Taps keep in step with the pictures, and one may wait for sound that another leaves for later: a
-  /// movie for 1.5 s, which it takes to place a segment of the clock.
-  private static let secondsAhead = 3.0
-  private static let nanosecondsAhead = Int64(secondsAhead * 1e9)
-
-  /// Longest wait for a block, in nanoseconds. Larger: fewer wake-ups of a silent source, a later end.
-  private static let attention: Int64 = 100_000_000
-
-  private func take(_ arrived: ArrivedSound, _ slot: Int, _ memory: AudioMemory) {
-    let count = arrived.count
-    contract(
-      count >= 0 && count <= description.blockSamples,
-      "reads \(count) samples into a block of \(description.blockSamples); say more in "
-        + "AudioDescription.blockSamples")
-    next &+= arrived.missing
-    missing &+= arrived.missing
-    let read = arrived.read ?? readTime(arrived)
-    lastRead = read
-    if arrived.missing > 0 || arrived.isRestarted, block > 0 { beginSegment() }
-    clock.observe(arrived.timing, first: next, count: count, read: read)
-    var record = AudioRecord(line: clock.line)
-    record.block = block
-    record.first = next
-    record.count = count
-    record.missing = missing
-    record.read = read
-    record.timing = arrived.timing
-    let format = description.format
-    if !chain.isEmpty, count > 0 {
-      chain.process(record, slot, format, memory, shared.clipped)
-    }
-    record.levels = memory.levels(slot, count: count, format)
-    memory.set(record, slot: slot)
-    next &+= UInt64(count)
-    block &+= 1
-    shared.note(record, produced: next)
-  }
-
-  /// When the block was read, for sources that do not tell it: now, if their clock is the monotonic one, else
-  /// the time of the block's last sample.
-  private func readTime(_ arrived: ArrivedSound) -> Int64 {
-    if description.clock == .monotonic { return monotonicNow() }
-    let length = Double(arrived.count) / Double(description.format.rate) * 1e9
-    switch arrived.timing {
-    case .exact(let time): return time.clampedSum(Int64(length))
-    case .status(_, let time): return time
-    case .unknown: return lastRead.clampedSum(Int64(length))
-    }
-  }
-
-  /// The clock of what follows a gap. What came before is placed now, if it was too short for that.
-  private func beginSegment() {
-    clock.settle()
-    shared.note(clock.line)
-    if clock.line.isPlaced { placed = clock.line }
-    clock.begin(segment: clock.line.segment &+ 1, first: next)
-  }
 }

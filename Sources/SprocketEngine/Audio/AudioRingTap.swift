@@ -26,6 +26,12 @@ final class AudioRingTap: AudioTap {
   private var isPast = false
   private var isClosed = false
   private var hasAsked = false
+  /// Number of the first sample that is for this tap.
+  private var firstWanted: UInt64 = 0
+  /// Number of the first sample that is not for this tap any more; the largest while there is none.
+  private let firstUnwanted = Atomic<UInt64>(.max)
+  /// Number behind the last sample that the ring gave.
+  private var taken: UInt64 = 0
 
   init(
     sink: String, index: Int, _ shared: AudioShared, _ description: AudioDescription,
@@ -55,6 +61,7 @@ final class AudioRingTap: AudioTap {
       keepsToPictures = false
       account = shared.makeAccount(sink)
       account.add(before.produced, as: .unselected)
+      taken = before.produced
       return
     }
     return nil
@@ -70,6 +77,16 @@ final class AudioRingTap: AudioTap {
   func open(_ ring: Ring, _ memory: AudioMemory) {
     self.memory = memory
     reader = ring.makeReader(tap: RingPlan.TapIndex(index))
+  }
+
+  var hasSource: Bool { !shared.isSourceless.load(ordering: .acquiring) }
+
+  /// Blocks before that sample are not for this tap. Before it is read.
+  func begin(at sample: UInt64) { firstWanted = sample }
+
+  /// The tap ends with the sample before that one; the first call decides. From any thread.
+  func leave(at sample: UInt64) {
+    _ = firstUnwanted.compareExchange(expected: .max, desired: sample, ordering: .releasing)
   }
 
   func next(timeout: Int64) -> AudioStep {
@@ -94,16 +111,28 @@ final class AudioRingTap: AudioTap {
       }
       switch reader?.next() ?? .end {
       case .frame(_, let slot):
+        guard isForThis(slot) else { continue }
         (early, earlySince) = (slot, monotonicNow())
       case .lapped, .skipped:
         continue
       case .end:
         return .end
       case .wait:
+        guard taken < firstUnwanted.load(ordering: .acquiring) else { return .end }
         guard monotonicNow() < end else { return .nothing }
         waiter.park(reader?.prepareToWait(), until: end)
       }
     }
+  }
+
+  /// Whether a block lies between the tap's begin and its end; gives it back if not.
+  private func isForThis(_ slot: Int) -> Bool {
+    guard let record = memory?.record(slot) else { return true }
+    taken = record.end
+    guard record.first >= firstUnwanted.load(ordering: .acquiring) || record.end <= firstWanted
+    else { return true }
+    reader?.release()
+    return false
   }
 
   /// Whether the block begins before the end of the pictures; `nil` if that is not known by `end`.
@@ -175,6 +204,8 @@ final class AudioRingTap: AudioTap {
     {
       account.leave()
     }
+    // What comes later is not for it.
+    if firstUnwanted.load(ordering: .acquiring) != .max { account.leave() }
     // The sink was refused before it read: it has no account.
     if spare != nil, !hasAsked { shared.forget(account) }
     if let spare, let reader = reader.take() {

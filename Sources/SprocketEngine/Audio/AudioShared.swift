@@ -20,6 +20,12 @@ final class AudioShared: Sendable {
   let missing = Atomic<UInt64>(0)
   /// Numbers beyond full scale behind the stages.
   let clipped = Atomic<UInt64>(0)
+  /// When the latest block was published, on the monotonic clock; 0 before the first.
+  let lastBlock = Atomic<Int64>(0)
+  /// The source was taken away.
+  let isSourceless = Atomic<Bool>(false)
+  /// The source has ended or failed, and no other one has come since.
+  let isLost = Atomic<Bool>(false)
   let errors = Locked<[RunError]>([])
   let notes = Locked<[String]>([])
   /// Accounts of all attached sinks and of the latest that have left the run, each with the sink's name.
@@ -57,9 +63,16 @@ final class AudioShared: Sendable {
 
   func fail(_ error: RunError) { errors.withLock { $0.append(error) } }
 
+  /// The source gives no more sound; `error` says why, where that is one.
+  func lose(_ error: RunError?) {
+    if let error { fail(error) }
+    isLost.store(true, ordering: .releasing)
+  }
+
   /// On the engine's thread, before the block is published.
   func note(_ record: AudioRecord, produced count: UInt64) {
     produced.store(count, ordering: .releasing)
+    lastBlock.store(monotonicNow(), ordering: .releasing)
     missing.store(record.missing, ordering: .releasing)
     note(record.line)
     meter.withLock { $0.add(record.levels, count: record.count) }

@@ -19,6 +19,11 @@ final class AudioSinkWorker: @unchecked Sendable {
     thread.perform { self.run() }
   }
 
+  var name: String { sink.name }
+
+  /// The sink gets no sample from that one on, and ends. From any thread.
+  func leave(at sample: UInt64) { tap.leave(at: sample) }
+
   /// Waits for the sink's end. False if it has not come by then.
   func wait(until deadline: Int64) -> Bool { thread.wait(until: deadline) }
 

@@ -3,6 +3,7 @@ internal import Synchronization
 
 /// How the sound of one source went. Counts are samples, before any resampling.
 public struct AudioSummary: Sendable {
+  /// The latest source.
   public var source: AudioDescription
   /// False while it goes on.
   public var isOver: Bool
@@ -39,10 +40,19 @@ extension AudioEngine {
       Ledger.Entry(sink: sink, counts: isOver ? account.counts(of: produced) : account.counts)
     }
     return AudioSummary(
-      source: description, isOver: isOver, ledger: Ledger(produced: produced, entries: entries),
+      source: seat.description, isOver: isOver,
+      ledger: Ledger(produced: produced, entries: entries),
       files: accounts.flatMap { sink, account in account.files.map { (sink, $0) } },
       missing: shared.missing.load(ordering: .relaxed),
       clipped: shared.clipped.load(ordering: .relaxed), line: shared.line, levels: shared.levels,
       errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })
   }
+  /// When the latest block came, on the monotonic clock in nanoseconds; 0 before the first. From any thread.
+  public var lastBlockTime: Int64 { shared.lastBlock.load(ordering: .acquiring) }
+
+  /// Whether the source has ended or failed, and none has taken its place. From any thread.
+  public var isLost: Bool { shared.isLost.load(ordering: .acquiring) }
+
+  /// What went wrong so far. From any thread.
+  public var errors: [RunError] { shared.errors.withLock { $0 } }
 }

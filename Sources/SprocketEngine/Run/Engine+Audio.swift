@@ -1,7 +1,34 @@
-internal import SprocketCore
+public import SprocketCore
+internal import Synchronization
+
+/// The sounds of a run.
+struct RunSounds: Sendable {
+  var engines: [AudioEngine]
+  /// The run begins its end: no other sound can be added.
+  var isClosed = false
+}
 
 // The sound of a run.
 extension Engine {
+  /// Adds a sound to a run that goes on, and begins it: one that does not wait for the pictures. It ends with
+  /// the run. Throws if the pictures are not live, or the sound is not, and if the run is over.
+  public func add(_ sound: AudioEngine) throws(RunError) {
+    try Self.checkPace(of: [sound], beside: description)
+    guard sound.description.isLive else {
+      throw RunError(
+        .usage, "the sound of \(sound.description.name) does not come live; begin a run with it",
+        change: .microphone)
+    }
+    guard startTime.load(ordering: .relaxed) != 0 else {
+      throw RunError(.usage, "the run has not begun; start it first, or make it with this sound")
+    }
+    try sounds.withLock { sounds throws(RunError) in
+      guard !sounds.isClosed else { throw ChangePort.isOver }
+      try sound.start()
+      sounds.engines.append(sound)
+    }
+  }
+
   /// Begins the sound. Sound that cannot begin is an error of the run, and the pictures go on.
   func startAudio(_ pump: SourcePump) {
     if !epoch.source.isLive {
@@ -45,6 +72,7 @@ extension Engine {
   /// Ends the sound when no sink of pictures needs it any more. A source that does not return is left behind.
   func endAudio(_ pump: SourcePump) {
     limitAudio(pump)
+    sounds.withLock { $0.isClosed = true }
     for engine in audio where engine.description.isLive { engine.stop() }
     for engine in audio where !awaitEnd(of: engine) {
       shared.fail(

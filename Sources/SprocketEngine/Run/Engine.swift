@@ -27,7 +27,8 @@ public final class Engine: @unchecked Sendable {
   var gate: SourceGate
   let options: RunOptions
   /// The sound that goes with the pictures. It begins before them, and ends when all sinks have finished.
-  public let audio: [AudioEngine]
+  public var audio: [AudioEngine] { sounds.withLock(\.engines) }
+  let sounds: Locked<RunSounds>
   /// What the stages were made of: for a change of the source alone.
   var choices: [StageChoice]
   var stages: [ChainStage]
@@ -94,7 +95,7 @@ public final class Engine: @unchecked Sendable {
   ) throws(RunError) {
     gate = SourceGate(source)
     self.options = options
-    self.audio = audio
+    sounds = Locked(RunSounds(engines: audio))
     self.makeUnpacker = makeUnpacker
     self.choices = choices
     (stages, reportBytes) = try Self.makeStages(choices, workers: options.workers)

@@ -130,6 +130,8 @@ package final class AudioFileWriter {
   package var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenSamples }
   package var path: String { hasFailed ? output.partialPath ?? name : name }
   package var freeByteCount: UInt64? { output.freeByteCount }
+  /// Bytes of the file up to its last whole second, or up to its end.
+  var fileByteCount: UInt64 { UInt64(max(0, contents?.durableEnd ?? 0)) }
   package var isEmpty: Bool { contents == nil && !hasFailed }
 
   /// Writes the beginning of the file. `microphone` is what players call the sound; `tags` are names without

@@ -31,7 +31,7 @@ public final class LevelSink: AudioSink {
   }
 
   public func run(_ tap: any AudioTap) throws(RunError) {
-    var (end, missing): (UInt64, UInt64) = (0, 0)
+    var (end, missing) = (tap.before.produced, tap.before.missing)
     while true {
       switch tap.next(timeout: 1_000_000_000) {
       case .nothing: continue

@@ -12,6 +12,10 @@ public final class SoundSink: AudioSink {
   private let file: AudioFileWriter
   private var durable: UInt64 = 0
   public private(set) var notes: [String] = []
+  /// Bytes of the file up to its last whole second, or up to its end. On the sink's thread.
+  public var fileByteCount: UInt64 { file.fileByteCount }
+  /// Bytes that are free on the file's disk; `nil` where that is not known. On the sink's thread.
+  public var freeByteCount: UInt64? { file.freeByteCount }
 
   /// The file is made at once, empty. An existing one is refused unless `overwrite` is set.
   /// With `sync` nothing that was recorded is off the disk for longer.

@@ -218,7 +218,7 @@ final class MovieRecording: RecordingFile {
     tracks = made.map(\.track)
     backlogs = made.map { _ in SoundBacklog() }
     encoder = try encoding.map { (encoding) throws(RunError) in try encoding.take(container) }
-    let sources = sound.readers.map(\.tap.description)
+    let sources = tracks.map(\.reader.tap.description)
     do throws(MuxerError) {
       muxer = try Muxer(
         container, description, encoder: encoder,

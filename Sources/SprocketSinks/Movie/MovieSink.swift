@@ -98,9 +98,9 @@ public final class MovieSink: Recorder {
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
-  /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
-  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. `metadata`: what each file
-  /// says of itself. With `sync` nothing that
+  /// `sound` becomes a track; `lateSound` has those that come later. With `constantRate` the movie has that
+  /// rate: pictures are repeated or left out (`ConstantRate`), and a note tells how many. Cost: one copy of
+  /// each picture. `metadata`: what each file says of itself. With `sync` nothing that
   /// was recorded is off the disk for longer. With `turn` each file has the orientation that it has when the
   /// file begins. `hasOwnPaths`: each recording is asked for with a path, so that none is made of `path`.
   public init(
@@ -110,7 +110,8 @@ public final class MovieSink: Recorder {
     shape: MovieShape = MovieShape(), constantRate: FrameRate? = nil, overwrite: Bool = false,
     isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
-    sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
+    sound: [any AudioTap] = [], lateSound: LateSound? = nil,
+    soundSettings: RecordedSound = RecordedSound(),
     hasReports: Bool = false, sync: Duration? = nil,
     keepTotal: ByteCount? = nil, metadata: MovieMetadata = MovieMetadata()
   ) {
@@ -120,7 +121,7 @@ public final class MovieSink: Recorder {
     self.turn = turn
     self.sync = sync
     reports = hasReports ? MovieReports() : nil
-    self.sound = MovieSound(sound, soundSettings)
+    self.sound = MovieSound(sound, soundSettings, lateSound)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     pattern = OutputName(path)
     streamContainer = container.flatMap { MovieContainer(rawValue: $0.rawValue) } ?? .mp4

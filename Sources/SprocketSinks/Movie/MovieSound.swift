@@ -1,16 +1,41 @@
-internal import SprocketCore
+public import SprocketCore
 internal import SprocketLibAV
+
+/// A microphone that comes while a movie sink is attached: files that begin from then on have its sound.
+public final class LateSound: Sendable {
+  /// Unchecked: the sink's thread alone reads with them; others add them, and ask for their formats.
+  private struct Readers: @unchecked Sendable {
+    var all: [AudioReader] = []
+  }
+
+  private let readers = Locked(Readers())
+
+  public init() {}
+
+  /// Hands over a tap that nobody has read.
+  public func add(_ tap: sending any AudioTap) {
+    let new = Readers(all: [AudioReader(tap)])
+    readers.withLock { $0.all += new.all }
+  }
+
+  var all: [AudioReader] {
+    let now = readers.withLock { $0 }
+    return now.all
+  }
+}
 
 /// The sound that goes into a sink's movies: a track for each microphone.
 struct MovieSound {
-  var readers: [AudioReader] = []
+  private var first: [AudioReader] = []
+  private var late: LateSound?
   var settings = RecordedSound()
+  var readers: [AudioReader] { first + (late?.all ?? []) }
 
   init() {}
 
-  init(_ taps: [any AudioTap], _ settings: RecordedSound) {
-    readers = taps.map { AudioReader($0) }
-    self.settings = settings
+  init(_ taps: [any AudioTap], _ settings: RecordedSound, _ late: LateSound? = nil) {
+    first = taps.map { AudioReader($0) }
+    (self.settings, self.late) = (settings, late)
   }
 
   /// Sound does not wait.
@@ -93,13 +118,14 @@ struct MovieSound {
     }
   }
 
-  /// Tracks of a file that begins at `time` (nanoseconds), and what encodes them.
+  /// Tracks of a file that begins at `time` (nanoseconds), and what encodes them. A microphone that was taken
+  /// away has none.
   func tracks(
     from time: Int64, in container: MovieContainer
   ) throws(RunError) -> [(track: AudioTrack, encoder: SoundEncoder?)] {
     let codec = codec(container)
     var tracks: [(track: AudioTrack, encoder: SoundEncoder?)] = []
-    for reader in readers {
+    for reader in readers where reader.tap.hasSource {
       let track = try AudioTrack(reader, settings(codec, reader.format), start: time)
       tracks.append(
         (track, try codec.map { (codec) throws(RunError) in try encoder(codec, track.format) }))

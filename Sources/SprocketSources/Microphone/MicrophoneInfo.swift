@@ -153,4 +153,21 @@ extension MicrophoneInfo {
   }
   /// As in `1 to 8 channels`.
   public var channelText: String { MicrophoneNegotiation.text(channels: channels) }
+
+  /// Settings for a program that waits for the microphone as long as it runs. With `format` its sound is
+  /// that: by ALSA's conversion where the device does not have it.
+  package func settings(for format: AudioFormat?) -> MicrophoneSettings {
+    var settings = MicrophoneSettings()
+    settings.replug = .seconds(86_400)
+    settings.name = address
+    guard let format else { return settings }
+    (settings.format, settings.rate, settings.channels) = (
+      format.number, format.rate, format.channels
+    )
+    let isOffered =
+      formats.contains { $0.number == format.number } && rates.contains(format.rate)
+      && channels.contains(format.channels)
+    if !isOffered, address.hasPrefix("hw:") { settings.name = "plug\(address)" }
+    return settings
+  }
 }

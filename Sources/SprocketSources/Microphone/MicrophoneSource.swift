@@ -24,7 +24,7 @@ public import SprocketCore
 ///
 /// An unplugged microphone is waited for: when its card is back (by short name and name) and takes the same
 /// format, sound goes on. After the setting `replug` the run fails; so it does without any sound for the
-/// setting `timeout`.
+/// setting `timeout`, and where the microphone is not back when the run ends.
 public final class MicrophoneSource: AudioSource {
   let name: String
   let settings: MicrophoneSettings
@@ -246,9 +246,15 @@ public final class MicrophoneSource: AudioSource {
         + "feeds it")
   }
 
-  public func close() {
+  /// Throws if the microphone is away: what was asked for after that is silence.
+  public func close() throws(RunError) {
     device?.stop()
     device = nil
+    guard failure == nil, let absence else { return }
+    let seconds = (Double((monotonicNow() - absence.since) / 100_000_000) / 10).settingText
+    throw RunError(
+      .failed, "\(title) was unplugged \(seconds) s ago and is not back: plug it in and start again"
+    )
   }
 
   public var notes: [String] { losses.notes(title, replacedTimes: times.replaced) }
