@@ -96,8 +96,7 @@ extension MediaError: CustomStringConvertible {
       "\(path) is an address in a network, and Sprocket reads files of this machine alone; download "
         + "it first."
     case .notFound: "There is no file \(path); check the spelling."
-    case .notPermitted:
-      "You may not read \(path); change its permissions, or run as a user who may."
+    case .notPermitted: "You may not read \(path); change its rights, or run as a user who may."
     case .isDirectory: "\(path) is a folder without pictures; name a file in it."
     case .notAFile where path == FileInput.standardInputText:
       "\(path) is a terminal or a device; pipe a stream into it, or give a file's name."
@@ -126,8 +125,7 @@ extension MediaError: CustomStringConvertible {
       "\(path) has pictures of \(width)x\(height), more than the \(MediaLimits.pixels) pixels that "
         + "Sprocket takes; scale it down."
     case .noVideo: "\(path) has no video; name a file that has."
-    case .untimed:
-      "\(path) does not say when its pictures are shown; make a movie of it first, by `export`."
+    case .untimed: "\(path) does not say when its pictures are shown; make a movie of it first."
     case .noVideoThere(let stream, let known): Self.another(stream, "video", known, path)
     case .noSound: "\(path) has no sound; name a file that has."
     case .noSoundThere(let stream, let known): Self.another(stream, "sound", known, path)

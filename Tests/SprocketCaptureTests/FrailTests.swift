@@ -180,19 +180,20 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
       return try FrailSource(choice, Fault())
     }
     let session = try await running(watching(Seen()), camera: camera)
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(CaptureDevice(sceneMicrophone: .init())))
+      c.add(AudioDataOutput { _, _ in })
+    }
     let stream = session.runtimeErrors
     let errors = Shared<[CaptureError]>([])
     let reader = Task { for await error in stream { errors.change { $0.append(error) } } }
     fault.isThere.withLock { $0 = true }
-    // Sound that is read begins a new run.
+    // Other stages of sound begin a new run.
     let error = await #expect(throws: CaptureError.self) {
-      try await session.configure { c throws(CaptureError) in
-        c.add(try DeviceInput(CaptureDevice(sceneMicrophone: .init())))
-        c.add(AudioDataOutput { _, _ in })
-      }
+      try await session.configure { c in c.soundStages = [.gain()] }
     }
     expectFalse(session.isRunning)
-    await expectEqual(session.inputs.count, 1)
+    await expectEqual(session.inputs.count, 2)
     await session.stop()
     await expectTrue(until { errors.value.count >= 2 })
     reader.cancel()

@@ -63,8 +63,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     limits.endsAtDiscontinuity = true
     // Only `startRecording` begins another file.
     (limits.fileDuration, limits.fileBytes) = (nil, nil)
-    self.limits = limits
-    self.preRoll = preRoll
+    (self.limits, self.preRoll) = (limits, preRoll)
     core.state.withLock { [turn] in $0.turn = turn }
   }
 

@@ -135,25 +135,20 @@ extension CaptureSession {
     let camera = new.camera
     var (before, after) = (shape.pipeline(run.choice), new.pipeline(choice))
     (before.sound, after.sound) = (SoundParts(), SoundParts())
+    let difference = try Self.difference(before, after)
     var change = Reconfiguration()
-    let isSameStages: Bool
-    let retuned: SettingsChange?
-    let isSameSource = camera === run.device && choice == run.choice
+    let left = shape.pictured.filter { difference.detached.contains($0.core.name) }
+    change.detached = left.flatMap { $0.core.state.withLock(\.sinks) }
+    // A loop of the camera's begins anew where it is configured.
+    let retuned = difference.settings.first { !SessionShape.loopStages.contains($0.stage) }
+    let isSameStages =
+      difference.stages == nil && (difference.settings.isEmpty || retuned != nil)
     let stages = new.usedStages
-    let left: [any SessionOutput]
-    do throws(RunError) {
-      let difference = try PipelineChange(from: before, to: after)
-      left = shape.pictured.filter { difference.detached.contains($0.core.name) }
-      change.detached = left.flatMap { $0.core.state.withLock(\.sinks) }
-      // A loop of the camera's begins anew where it is configured.
-      retuned = difference.settings.first { !SessionShape.loopStages.contains($0.stage) }
-      isSameStages = difference.stages == nil && (difference.settings.isEmpty || retuned != nil)
-      if !isSameStages { change.stages = stages }
-      if !isSameSource || difference.source != nil {
+    if !isSameStages { change.stages = stages }
+    if camera !== run.device || choice != run.choice || difference.source != nil {
+      do throws(RunError) {
         change.source = try new.makeSource(choice, run)
-      }
-    } catch {
-      throw CaptureError(error)
+      } catch { throw CaptureError(error) }
     }
     if !isSameStages { for output in new.pictured { try output.check(stages: new.stageNames) } }
     let setup = OutputSetup(run, new, sound.engine)
@@ -192,6 +187,14 @@ extension CaptureSession {
     guard let camera else { return }
     run.writeWanted(of: camera)
     run.belongs(to: camera)
+  }
+
+  private static func difference(
+    _ before: Pipeline, _ after: Pipeline
+  ) throws(CaptureError) -> PipelineChange {
+    do throws(RunError) {
+      return try PipelineChange(from: before, to: after)
+    } catch { throw CaptureError(error) }
   }
 
   /// Ends the run and begins another: for other sound stages. Goes back to the old shape if that fails.

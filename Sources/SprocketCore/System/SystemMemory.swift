@@ -31,7 +31,8 @@ package struct SystemMemory {
   /// Bytes of this process that were resident at its peak; 0 where the kernel does not say. `getrusage` would
   /// count those of the program that has started it.
   package static func peakResident() -> Int {
-    kernelText("/proc/self/status").flatMap { number(after: "VmHWM:", in: $0) }.map { $0 * 1024 } ?? 0
+    kernelText("/proc/self/status").flatMap { number(after: "VmHWM:", in: $0) }.map { $0 * 1024 }
+      ?? 0
   }
 
   /// Bytes of address space beyond the reserve; `.max` without a limit, which costs one system call.

@@ -22,8 +22,8 @@ extension MovieCopy {
     if let codec, encoder.map({ container.holds($0) }) ?? container.holdsPCM == false {
       throw RunError(
         .usage,
-        "\(target) cannot hold sound as \(codec.settingText): choose another codec, or another ending, such as "
-          + ".mkv", change: .audioCodec)
+        "\(target) cannot hold sound as \(codec.settingText): choose another codec, or another ending",
+        change: .audioCodec)
     }
     let output = try MovieOutput(path: target, overwrite: overwrite, isMadeUp: false)
     let notes: [String]

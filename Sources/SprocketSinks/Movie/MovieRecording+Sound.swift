@@ -35,8 +35,8 @@ extension MovieRecording {
     isSoundLate = !tracks.allSatisfy { $0.hasReached(time) }
   }
 
-  /// When pictures and sound end: at `next`, or when the last picture has lasted as long as pictures do, or as
-  /// long as sound went on without pictures.
+  /// When pictures and sound end: at `next`, or when the last picture has lasted as long as pictures do, or
+  /// as long as sound went on without pictures.
   func commonEnd(before next: Timestamp?) -> Int64 {
     max(next?.nanoseconds ?? usualEnd, tracks.compactMap(\.end).max() ?? .min)
   }

@@ -115,11 +115,8 @@ public final class MovieSink: Recorder {
     hasReports: Bool = false, sync: Duration? = nil,
     keepTotal: ByteCount? = nil, metadata: MovieMetadata = MovieMetadata()
   ) {
-    self.metadata = metadata
-    self.name = name
-    self.hasOwnPaths = hasOwnPaths
-    self.turn = turn
-    self.sync = sync
+    (self.name, self.metadata) = (name, metadata)
+    (self.hasOwnPaths, self.turn, self.sync) = (hasOwnPaths, turn, sync)
     reports = hasReports ? MovieReports() : nil
     self.sound = MovieSound(sound, soundSettings, lateSound)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
