@@ -15,7 +15,7 @@ public final class LateSound: Sendable {
   /// Hands over a tap that nobody has read.
   public func add(_ tap: sending any AudioTap) {
     let new = Readers(all: [AudioReader(tap)])
-    readers.withLock { $0.all += new.all }
+    readers.withLock { $0.all = $0.all + new.all }
   }
 
   var all: [AudioReader] {
