@@ -174,6 +174,7 @@ func interruptions(_ identity: String, _ path: String) async throws {
       isOver = reason != .noFrames
       print("began \(reason)")
     case .ended(let pause): print("ended \(pause >= .seconds(1))")
+    case .soundBegan, .soundEnded: break
     }
     fflush(nil)
     if case .ended = event, isOver || hasInputEnded() { break }

@@ -44,7 +44,7 @@ public final class Recording: Sendable {
 
   /// Something that the result is to tell, once.
   func note(_ text: String) {
-    state.withLock { if !$0.notes.contains(text) { $0.notes.append(text) } }
+    state.withLock { if !$0.notes.contains(text) { $0.notes = $0.notes + [text] } }
   }
 
   func didFinish(_ ended: RecordingResult) {

@@ -73,7 +73,7 @@ extension SessionRun {
     let new = state.withLock { state in
       state.sound?.isLossTold = true
       let new = news.filter { !state.toldErrors.contains($0.description) }
-      state.toldErrors += new.map(\.description)
+      state.toldErrors = state.toldErrors + new.map(\.description)
       return new
     }
     // A run of sound alone ends by it, and tells of it then.

@@ -38,7 +38,7 @@ extension AudioEngine {
     }
     if let source { close(source.source) }
     let notes = chain.finish()
-    shared.notes.withLock { $0 += notes }
+    shared.notes.withLock { $0 = $0 + notes }
     shared.state.set(AudioShared.ended)
     producer.end()
     seat.close()
@@ -69,7 +69,7 @@ extension AudioEngine {
   private func close(_ source: any AudioSource) {
     do throws(RunError) { try source.close() } catch { shared.fail(error) }
     let notes = source.notes
-    shared.notes.withLock { $0 += notes }
+    shared.notes.withLock { $0 = $0 + notes }
   }
 
   /// The source has ended, and the sound goes on without it.
@@ -86,7 +86,7 @@ extension AudioEngine {
       // Whoever exchanges it does not need it to be there.
       try? old.source.close()
       let notes = old.source.notes
-      shared.notes.withLock { $0 += notes }
+      shared.notes.withLock { $0 = $0 + notes }
     }
     if new != nil, block > 0 {
       beginSegment()

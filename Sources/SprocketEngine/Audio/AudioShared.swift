@@ -47,21 +47,23 @@ final class AudioShared: Sendable {
   func makeAccount(_ sink: String) -> AudioAccount {
     let account = AudioAccount()
     accounts.withLock { accounts in
+      var kept = accounts[...]
       if accounts.count >= DetachedLines.kept,
         let left = accounts.firstIndex(where: { $0.account.isClosed })
       {
-        accounts.remove(at: left)
+        kept = accounts[..<left] + accounts[(left + 1)...]
       }
-      accounts.append((sink, account))
+      // Replaced as a whole: others read their copy without the lock.
+      accounts = kept + [(sink, account)]
     }
     return account
   }
 
   func forget(_ account: AudioAccount) {
-    accounts.withLock { $0.removeAll { $0.account === account } }
+    accounts.withLock { $0 = $0.filter { $0.account !== account } }
   }
 
-  func fail(_ error: RunError) { errors.withLock { $0.append(error) } }
+  func fail(_ error: RunError) { errors.withLock { $0 = $0 + [error] } }
 
   /// The source gives no more sound; `error` says why, where that is one.
   func lose(_ error: RunError?) {

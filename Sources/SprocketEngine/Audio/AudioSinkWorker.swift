@@ -37,6 +37,6 @@ final class AudioSinkWorker: @unchecked Sendable {
       }
     }
     tap.close()
-    shared.notes.withLock { $0 += sink.notes }
+    shared.notes.withLock { $0 = $0 + sink.notes }
   }
 }

@@ -25,7 +25,8 @@ extension Engine {
     try sounds.withLock { sounds throws(RunError) in
       guard !sounds.isClosed else { throw ChangePort.isOver }
       try sound.start()
-      sounds.engines.append(sound)
+      // Replaced as a whole: others read their copy without the lock.
+      sounds.engines = sounds.engines + [sound]
     }
   }
 

@@ -15,7 +15,7 @@ public final class LateSound: Sendable {
   /// Hands over a tap that nobody has read.
   public func add(_ tap: sending any AudioTap) {
     let new = Readers(all: [AudioReader(tap)])
-    readers.withLock { $0.all += new.all }
+    readers.withLock { $0.all = $0.all + new.all }
   }
 
   var all: [AudioReader] {
@@ -29,7 +29,10 @@ struct MovieSound {
   private var first: [AudioReader] = []
   private var late: LateSound?
   var settings = RecordedSound()
-  var readers: [AudioReader] { first + (late?.all ?? []) }
+  var readers: [AudioReader] {
+    guard let late else { return first }
+    return first + late.all
+  }
 
   init() {}
 
@@ -38,8 +41,8 @@ struct MovieSound {
     (self.settings, self.late) = (settings, late)
   }
 
-  /// Sound does not wait.
-  var isLive: Bool { readers.contains { $0.isLive } }
+  /// Sound does not wait; what comes later never does. Asked for each picture.
+  var isLive: Bool { late != nil || first.contains { $0.isLive } }
 
   /// How sound is stored in such a file; `nil` for PCM.
   func codec(_ container: MovieContainer) -> SoundCodec? {
