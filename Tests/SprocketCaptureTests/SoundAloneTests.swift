@@ -87,6 +87,8 @@ import Testing
     await expectTrue(until { movies.recordedDuration > .milliseconds(300) })
     #expect(throws: CaptureError.self) { try movies.startRecording(to: folder.file("b.mp4")) }
     #expect(throws: CaptureError.self) { try movies.startRecording(to: folder.file("a.wav")) }
+    let pause = #expect(throws: CaptureError.self) { try movies.pauseRecording() }
+    expectEqual(pause?.code, .settingsRefused)
     let second = try movies.startRecording(to: folder.file("b.mov"))
     let a = await first.finished()
     expectTrue(movies.isRecording)

@@ -14,7 +14,7 @@ internal import SprocketPipelines
 ///
 /// In a session without a camera a recording is sound alone: `.mov`, `.mkv`, `.wav` or `.flac`.
 public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
-  private struct State {
+  struct State {
     /// The engine's recording, which goes on from file to file.
     var id: RecordingID?
     /// Files that were asked for and have not begun, and those that have not ended.
@@ -37,9 +37,9 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   /// What each file says of itself.
   public let metadata: MovieMetadata
   private let turn = OrientationSetting()
-  private let state = Locked(State())
+  let state = Locked(State())
   /// Those of a session without a camera.
-  private let sounds = SoundRecordings()
+  let sounds = SoundRecordings()
 
   /// - Parameters:
   ///   - codec: by default Motion-JPEG: the camera's own pictures, where it gives these.
@@ -70,11 +70,6 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   /// Whether a recording is under way; true in a pause, too.
   public var isRecording: Bool {
     state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } || sounds.isRecording
-  }
-
-  /// Whether the recording under way takes no frames (`pauseRecording`).
-  public var isRecordingPaused: Bool {
-    state.withLock { !$0.toEnd.isEmpty && !$0.isStopping && $0.isPaused }
   }
 
   /// Of the file under way: from its first frame to the last that was written, without pauses. 0 where there
@@ -200,36 +195,6 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
         state.isStopping = !engine.isUnderWay(id)
       }
     }
-  }
-
-  /// Leaves out frames and sound from the next frame on, until `resumeRecording`. The movie has no gap: its
-  /// time stops meanwhile. Does nothing if no recording is under way, or if it is paused.
-  ///
-  /// Throws if too many requests wait. Cost: the file stays open; frames are not packed for it.
-  public func pauseRecording() throws(CaptureError) { try setPaused(true) }
-
-  /// Goes on with the next frame in the same file; where the camera's own H.264 or HEVC is recorded, with the
-  /// next key frame. Does nothing if the recording is not paused.
-  ///
-  /// Throws if too many requests wait.
-  public func resumeRecording() throws(CaptureError) { try setPaused(false) }
-
-  private func setPaused(_ isPaused: Bool) throws(CaptureError) {
-    let engine = core.run?.engine
-    let error: CaptureError? = state.withLock { state in
-      guard let id = state.id, !state.isStopping, state.isPaused != isPaused, let engine else {
-        return nil
-      }
-      do throws(RunError) {
-        try engine.ask([isPaused ? .pause(id) : .resume(id)])
-        state.isPaused = isPaused
-        return nil
-      } catch {
-        // It may have ended by itself.
-        return engine.isUnderWay(id) ? CaptureError(error) : nil
-      }
-    }
-    if let error { throw error }
   }
 
   /// Stops a recording if it is the newest file: earlier ones have ended.
