@@ -1,3 +1,4 @@
+import Foundation
 import Sprocket
 import SprocketCapture
 import TestExpectations
@@ -14,11 +15,11 @@ import Testing
 
   private func begun(
     _ path: String, _ settings: VideoSettings = VideoSettings(.jpeg),
-    metadata: MovieMetadata = MovieMetadata(), hasSound: Bool = true
+    metadata: MovieMetadata = MovieMetadata(), hasSound: Bool = true, sound: AudioCodec = .aac
   ) throws -> (AssetWriter, AssetWriter.VideoInput, AssetWriter.AudioInput) {
     let writer = AssetWriter(path: path, metadata: metadata)
     let video = AssetWriter.VideoInput(Self.format, settings)
-    let audio = AssetWriter.AudioInput(Self.mono)
+    let audio = AssetWriter.AudioInput(Self.mono, AudioSettings(sound))
     try writer.add(video)
     if hasSound { try writer.add(audio) }
     try writer.startWriting()
@@ -54,6 +55,51 @@ import Testing
     // All of it, and the picture's 40 ms are half of that.
     try expectEqual(ffprobe(asset.path, "stream=duration_ts").last, "320")
     expectTrue(asset.notes.contains { $0.hasSuffix("for 40 ms, which are left out") })
+  }
+
+  @Test func soundThatFoundNoRoomIsAppendedAgainWithoutAGap() async throws {
+    let scratch = try Scratch()
+    let (writer, video, audio) = try begun(scratch.path("clip.mov"), sound: .pcm)
+    try writer.startSession(at: 0)
+    var (taken, full) = (0, 0)
+    // Sound waits for pictures, which are behind.
+    while full < 3 {
+      switch try audio.append(samples.span, waiting: .zero) {
+      case .taken: taken += 1
+      default: full += 1
+      }
+    }
+    for index in 0...taken { try video.append(picture.span, at: Int64(index) * 40_000_000) }
+    try expectEqual(audio.append(samples.span), .taken)
+    try writer.endSession(at: Int64(taken + 1) * 40_000_000)
+    let asset = try await writer.finishWriting()
+    expectEqual(asset.notes, [])
+    try expectEqual(ffprobe(asset.path, "stream=duration_ts").last, "\((taken + 1) * 320)")
+    let copy = scratch.path("sound.raw")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "ffmpeg", "-v", "error", "-i", asset.path, "-map", "0:a", "-f", "s16le", copy,
+    ]
+    try process.run()
+    process.waitUntilExit()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
+    expectEqual(bytes.count, (taken + 1) * 640)
+    expectEqual(bytes.count { $0 != 3 }, 0)
+  }
+
+  @Test func aSessionDoesNotEndBeforeItsFirstPictureNorInAnotherClock() async throws {
+    let scratch = try Scratch()
+    let (writer, video, _) = try begun(scratch.path("clip.mov"))
+    try writer.startSession(at: 0)
+    try video.append(picture.span, at: 1_000_000_000)
+    for time: Int64 in [500_000_000, 1_000_000_000, 1_700_000_000_000_000_000, .max] {
+      let error = #expect(throws: CaptureError.self) { try writer.endSession(at: time) }
+      expectEqual(error?.code, .settingsRefused)
+    }
+    try writer.endSession(at: 1_500_000_000)
+    let asset = try await writer.finishWriting()
+    try expectEqual(ffprobe(asset.path, "stream=duration_ts"), ["45000", "4000"])
   }
 
   @Test func movesAtTheEndThatAreOutOfTurnSayWhy() async throws {

@@ -130,6 +130,11 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
           .settingsRefused,
           "a recording of sound alone has no pre-roll; make a movie output without one")
       }
+      guard metadata == MovieMetadata() else {
+        throw CaptureError(
+          .settingsRefused,
+          "a recording of sound alone says nothing of itself; make a movie output without metadata")
+      }
       try sounds.start(core, run, recording, sound, limits)
       return recording
     }

@@ -105,6 +105,7 @@ final class VideoDataSink: Sink {
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(parts)
     setup.takesLatest = takesLatest
+    isInterrupted.store(false, ordering: .releasing)
     reader.configure(setup)
     try copier?.configure(&setup)
   }

@@ -167,6 +167,8 @@ extension CaptureSession {
       {
         run.beginChange()
         defer { run.endChange() }
+        // A ramp is one of the camera that it began with.
+        if change.source != nil { run.state.withLock { $0.ramp = nil } }
         try engine.reconfigure(change)
       }
     } catch {

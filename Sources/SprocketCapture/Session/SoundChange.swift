@@ -19,7 +19,8 @@ struct SoundChange {
   /// Opens a new microphone. Throws if it cannot be had, or does not give what the present one gives.
   init(of run: SessionRun, from old: SessionShape, to new: SessionShape) throws(CaptureError) {
     let present = run.sound?.engine
-    let isSame = old.microphone === new.microphone
+    // One that was lost is opened again.
+    let isSame = old.microphone === new.microphone && present?.isLost != true
     do throws(RunError) {
       guard let present else {
         engine = try new.makeSound()?.engine

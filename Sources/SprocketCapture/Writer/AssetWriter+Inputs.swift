@@ -22,6 +22,9 @@ extension AssetWriter {
       /// Times of the last two pictures that were taken.
       var last: Int64?
       var previous: Int64?
+      /// The one before these.
+      var earlier: Int64?
+      var first: Int64?
     }
 
     /// The format of the pictures that are appended.
@@ -118,12 +121,20 @@ extension AssetWriter {
       timeline?.finishPictures(at: end)
     }
 
-    /// How long the last picture lasts.
+    /// When the first and the last picture are shown.
+    var shown: (first: Int64, last: Int64)? {
+      state.withLock { state in
+        guard let first = state.first, let last = state.last else { return nil }
+        return (first, last)
+      }
+    }
+
+    /// How long the last picture lasts: without a rate as long as the one before it, a second at most.
     private func length(behind previous: Int64?, _ last: Int64?) -> Int64 {
       let rate = format.rate.framesPerSecond
       if rate > 0 { return Int64((1e9 / rate).rounded(.up)) }
       guard let previous, let last else { return 0 }
-      return last.clampedSum(-previous)
+      return min(last.clampedSum(-max(previous, -.max)), 1_000_000_000)
     }
 
     // MARK: The writer's side
@@ -137,7 +148,8 @@ extension AssetWriter {
 
     func makeSource(isLive: Bool, _ timeline: WriterTimeline) -> PushSource {
       let source = PushSource("writer", format: format, isLive: isLive)
-      state.withLock { ($0.source, $0.timeline) = (source, timeline) }
+      // A start that failed may have left something.
+      state.withLock { $0 = State(source: source, timeline: timeline, isTaken: true) }
       return source
     }
 
@@ -151,7 +163,9 @@ extension AssetWriter {
       if pushed != .taken {
         // It may be appended again.
         state.withLock { state in
-          if state.last == time { (state.last, state.previous) = (state.previous, nil) }
+          if state.last == time {
+            (state.last, state.previous, state.earlier) = (state.previous, state.earlier, nil)
+          }
         }
       }
       return try outcome(pushed)
@@ -174,7 +188,8 @@ extension AssetWriter {
             "a picture at \(time) ns does not come after the one at \(last) ns; append them in order"
           )
         }
-        (state.previous, state.last) = (state.last, time)
+        (state.earlier, state.previous, state.last) = (state.previous, state.last, time)
+        state.first = state.first ?? time
         return (source, nil)
       }
     }

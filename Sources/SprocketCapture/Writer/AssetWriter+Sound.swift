@@ -43,16 +43,21 @@ extension AssetWriter {
           .settingsRefused,
           "\(samples.count) bytes are not whole samples of \(size) bytes, a second at most")
       }
-      let (source, heard, timeline) = try ready(for: samples.count / size, time)
+      let (source, heard, timeline, before) = try ready(for: samples.count / size, time)
       let early = cut(before: timeline.start, heard)
       let count = min(samples.count / size, timeline.end.map { cut(before: $0, heard) } ?? .max)
       guard early < samples.count / size else { return .early }
       guard count > early else { return .late }
-      return try outcome(
-        source.push(
-          samples.extracting(early * size..<count * size),
-          heard: heard.clampedSum(format.nanoseconds(early)),
-          waiting: source.isLive ? .zero : limit))
+      let pushed = source.push(
+        samples.extracting(early * size..<count * size),
+        heard: heard.clampedSum(format.nanoseconds(early)),
+        waiting: source.isLive ? .zero : limit)
+      if pushed != .taken, !source.isLive {
+        // They may be appended again.
+        let end = heard.clampedSum(format.nanoseconds(samples.count / size))
+        state.withLock { if $0.next == end { $0.next = before } }
+      }
+      return try outcome(pushed)
     }
 
     /// No more sound comes: `append` throws from now on. What the pictures last longer is silence. Does
@@ -72,14 +77,15 @@ extension AssetWriter {
     /// Notes the samples that come, and tells when the first of them was heard.
     private func ready(
       for count: Int, _ time: Int64?
-    ) throws(CaptureError) -> (PushAudioSource, Int64, WriterTimeline) {
+    ) throws(CaptureError) -> (PushAudioSource, Int64, WriterTimeline, before: Int64?) {
       try state.withLock { (state) throws(CaptureError) in
         guard let source = state.source, let timeline = state.timeline, let start = timeline.start
         else { throw notWriting }
         guard !state.isFinished else { throw hasFinished("sound") }
         let heard = time ?? state.next ?? (source.isLive ? monotonicNow() : start)
+        let before = state.next
         state.next = heard.clampedSum(format.nanoseconds(count))
-        return (source, heard, timeline)
+        return (source, heard, timeline, before)
       }
     }
 
@@ -109,7 +115,8 @@ extension AssetWriter {
       isLive: Bool, clock: Timestamp.Clock, _ timeline: WriterTimeline
     ) -> PushAudioSource {
       let source = PushAudioSource("writer", format: format, isLive: isLive, clock: clock)
-      state.withLock { ($0.source, $0.timeline) = (source, timeline) }
+      // A start that failed may have left something.
+      state.withLock { $0 = State(source: source, timeline: timeline, isTaken: true) }
       return source
     }
   }

@@ -60,18 +60,19 @@ final class AudioSeat: Sendable {
   /// Asks the present source to return soon.
   func interrupt() { state.withLock(\.present)?.source.interrupt() }
 
-  /// Waits until the engine's thread has made the change, until `deadline` at most. What is not made by then
-  /// is made when the old source returns.
+  /// Waits until the engine's thread has made the change, until `deadline` at most. What was not begun by
+  /// then is not made.
   func exchange(for new: OpenSound?, until deadline: Int64) -> Answer {
-    let refusal: Answer? = state.withLock { state in
-      if state.isClosed { return .closed }
-      guard state.asked == nil else { return .busy }
+    // Who has the place now is asked to return, and not who may have it by then.
+    let (refusal, old): (Answer?, OpenSound?) = state.withLock { state in
+      if state.isClosed { return (.closed, nil) }
+      guard state.asked == nil else { return (.busy, nil) }
       state.asked = Change(new: new)
       hasAsked.store(true, ordering: .releasing)
-      return nil
+      return (nil, state.present)
     }
     if let refusal { return refusal }
-    interrupt()
+    old?.source.interrupt()
     changes.advance()
     while true {
       let seen = changes.value
@@ -79,7 +80,9 @@ final class AudioSeat: Sendable {
         guard let change = state.asked else { return .done }
         if state.isClosed { return .closed }
         guard monotonicNow() >= deadline else { return nil }
-        return change.isBegun ? .done : .stuck
+        guard !change.isBegun else { return .done }
+        (state.asked, _) = (nil, hasAsked.store(false, ordering: .releasing))
+        return .stuck
       }
       if let answer { return answer }
       _ = changes.wait(while: seen, until: deadline)
