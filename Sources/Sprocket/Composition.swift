@@ -44,7 +44,10 @@ public struct Composition: Sendable {
     _ path: String, from: Duration = .zero, to: Duration? = nil, at index: Int,
     isInterrupted: @escaping @Sendable () -> Bool
   ) throws(RunError) {
-    contract(0...clips.count ~= index, "inserts a clip at \(index) of \(clips.count)")
+    guard from >= .zero else {
+      throw RunError(
+        .usage, "a clip of \(path) cannot begin at \(from.settingText); begin at 0 or later")
+    }
     guard from < to ?? .seconds(1 << 60),
       let clip = try FilmClip(path: path, from: from, until: to, isInterrupted: isInterrupted)
     else {

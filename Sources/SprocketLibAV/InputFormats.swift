@@ -37,6 +37,7 @@ enum InputFormats {
 
   /// Returns true if the file says how long each picture lasts, so that the last one has a length, too.
   static func isAnimation(_ names: String) -> Bool { ["apng", "gif"].contains(names) }
+  static func isPicture(_ names: String) -> Bool { pictures.contains(names) }
 
   /// One picture, or several one behind the other.
   private static let pictures: Set<String> = [

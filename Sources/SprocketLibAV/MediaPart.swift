@@ -65,6 +65,13 @@ public struct MediaPart: Sendable {
       if pictures.isUntimed { throw copy.media.failure(.untimed, "av_read_frame", 0) }
       return nil
     }
+    // A photograph.
+    if pictures.all.count == 1, pictures.next == nil,
+      InputFormats.isPicture(
+        unsafe String(cString: copy.media.context.pointee.iformat.pointee.name))
+    {
+      throw copy.media.failure(.noVideo, "av_read_frame", 0)
+    }
     times = pictures.all.map(\.shown)
     // A picture that another one follows in the file is shown until then.
     end = min(pictures.next ?? last.shown.clampedSum(last.length), range.upperBound)

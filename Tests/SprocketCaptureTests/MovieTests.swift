@@ -57,6 +57,20 @@ final class TestFolder: Sendable {
     await session.stop()
   }
 
+  @Test("a recording that is stopped before a frame came was given up") func stopsAtOnce()
+    async throws
+  {
+    let folder = try TestFolder()
+    let movies = MovieFileOutput()
+    let session = try await running(movies)
+    let recording = try movies.startRecording(to: folder.file("a.mov"))
+    recording.stop()
+    let result = await recording.finished()
+    // A frame may have come by then.
+    expectEqual(result.error?.code, result.isUsable ? nil : .cancelled)
+    await session.stop()
+  }
+
   @Test("a recording pauses, and goes on in its file") func pauses() async throws {
     let folder = try TestFolder()
     let movies = MovieFileOutput()

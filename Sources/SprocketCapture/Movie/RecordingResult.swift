@@ -68,7 +68,7 @@ extension CaptureError {
     switch record.reason {
     case .asked, .split, .end, nil:
       guard isEmpty || record.error != nil else { return nil }
-      code = .failed
+      code = record.error == nil ? .cancelled : .failed
     case .duration, .size, .disk: code = .limitReached
     case .discontinuity, .detached: code = .sessionChanged
     case .device: code = .deviceNotFound
@@ -83,7 +83,7 @@ extension CaptureError {
 
 /// What happens to a recording.
 public enum RecordingEvent: Sendable {
-  /// Its file has its first frame. Does not come if nothing could be written.
+  /// It has begun. Does not come if it could not begin; if it is stopped at once, it may end without a frame.
   case didStart(path: String)
   /// It takes no frames from here on (`MovieFileOutput.pauseRecording`).
   case didPause(path: String)

@@ -135,8 +135,9 @@ public struct ImageEditor: ~Copyable, ~Escapable {
   ) {
     let format = new.image ?? image.format
     let count = format.byteCount(width: new.width, height: new.height)
-    precondition(bytes.count >= count, "a picture of \(count) bytes in \(bytes.count)")
     var target = unsafe ImageStorage()
+    // Traps where they are too few.
+    _ = bytes.span.extracting(0..<count)
     unsafe bytes.withUnsafeMutableBufferPointer { memory in
       var place = 0
       for plane in 0..<format.planeCount {

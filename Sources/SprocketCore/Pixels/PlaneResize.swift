@@ -131,16 +131,16 @@ private func fill(_ row: inout MutableSpan<UInt16>, _ level: UInt16) {
 /// The nearest levels. A number from 2^23 to 2^24 has its integer part in its low bits; adding 2^23 rounds
 /// to it, ties to even.
 private func round(_ line: Span<Float>, into row: inout MutableSpan<UInt8>) {
-  precondition(line.count == row.count)
-  for x in 0..<row.count {
+  let count = min(line.count, row.count)
+  for x in 0..<count {
     let level = min(max(line[x], 0), 255) + 8_388_608
     row[x] = UInt8(truncatingIfNeeded: level.bitPattern)
   }
 }
 
 private func round(_ line: Span<Float>, into row: inout MutableSpan<UInt16>, white: Float) {
-  precondition(line.count == row.count)
-  for x in 0..<row.count {
+  let count = min(line.count, row.count)
+  for x in 0..<count {
     let level = min(max(line[x], 0), white) + 8_388_608
     row[x] = UInt16(truncatingIfNeeded: level.bitPattern)
   }

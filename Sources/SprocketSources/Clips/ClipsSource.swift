@@ -151,7 +151,8 @@ extension FrameFormat {
   /// What two clips have to have in common, for a sentence.
   fileprivate var shape: String {
     let pixels = image ?? pixelFormat
-    let turn = presentation.orientation == .upright ? "" : ", turned"
+    let orientation = presentation.orientation
+    let turn = orientation == .upright ? "" : ", orientation \(orientation)"
     let parts = [
       "\(width)x\(height)", pixels.settingText, "\(color.range) range", "\(color.matrix)",
       "\(color.transfer)",
