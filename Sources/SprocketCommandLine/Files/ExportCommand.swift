@@ -14,8 +14,7 @@ struct ExportCommand: ParsableCommand {
       standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, a folder \
       or a pattern of movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture \
       passes --stage, then --upright, --rotate, --crop, --aspect and --scale, in this order; oblong pixels \
-      become square in the last step. With --join several movies become one, of which --from and --to \
-      are a part.
+      become square in the last step.
       """)
 
   @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
@@ -31,7 +30,7 @@ struct ExportCommand: ParsableCommand {
   @Option("A stage, such as stabilize.", takes: "name[:key=value,...]")
   var stage: [String] = []
 
-  @Flag(help: "Turns the picture as its file says, and makes oblong pixels square.")
+  @Flag(help: "Turns the picture as its file says.")
   var upright = false
 
   @Option("Turns the picture clockwise, in degrees.", takes: "90 | 180 | 270")
@@ -47,7 +46,7 @@ struct ExportCommand: ParsableCommand {
   var scale: String?
 
   @Option(
-    "Makes the frame rate constant: frames are doubled and left out, and counted. Of pictures, theirs.",
+    "Makes the frame rate constant: doubles and leaves out frames. Of pictures, theirs.",
     takes: "frames/s", as: FrameRate.parse)
   var rate: FrameRate?
 
@@ -74,8 +73,7 @@ struct ExportCommand: ParsableCommand {
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
   var copy = false
 
-  @Flag(
-    help: "Joins the movies, in this order, into the last file; copies pictures where they can be.")
+  @Flag(help: "Joins movies, in order, into the last file, of which --from and --to are a part.")
   var join = false
 
   @Flag(help: "Replaces files that exist.")
