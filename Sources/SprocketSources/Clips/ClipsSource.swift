@@ -24,16 +24,15 @@ public final class ClipsSource: Source {
   /// Called before an error ends it, on its thread. Set before the run.
   package var onFailure: @Sendable () -> Void = {}
 
-  /// Opens nothing yet. Traps without clips. `isEncoded`: pictures may differ in their samples, and in how
-  /// they are packed, since an encoder converts them; a clip that is packed in another way begins an epoch.
+  /// Opens nothing yet. `isEncoded`: pictures may differ in their samples, and in how they are packed, since an
+  /// encoder converts them; a clip that is packed in another way begins an epoch.
   public init(_ clips: [FilmClip], isEncoded: Bool = false) {
     self.isEncoded = isEncoded
-    contract(!clips.isEmpty, "plays no clips; give one or more")
     self.clips = clips
     sources = clips.map { $0.source(from: $0.part.start) }
   }
 
-  /// Opens all clips, the first of them last.
+  /// Opens all clips, the first of them last. Throws without clips (`.usage`).
   public func open() throws(RunError) -> SourceDescription {
     var formats: [FrameFormat] = []
     for source in sources.reversed() {
@@ -43,7 +42,7 @@ public final class ClipsSource: Source {
       if source === sources[0] { return try describe(description, formats.reversed()) }
       source.close()
     }
-    preconditionFailure("there is a first clip")
+    throw RunError(.usage, "there are no clips; give one or more")
   }
 
   private func describe(
