@@ -87,7 +87,8 @@ import Testing
     try await session.configure { c in c.stages.append(.focus()) }
     expectEqual(camera.exposureMode, .continuous())
     try await session.configure { c in c.stages[1] = .autoExposure { $0.mode = .auto } }
-    expectEqual(camera.exposureMode, .autoOnce())
+    // It may have settled by now.
+    expectTrue([.autoOnce(), .locked].contains(camera.exposureMode))
     await session.stop()
   }
 
