@@ -24,8 +24,8 @@ public final class ClipsSource: Source {
   /// Called before an error ends it, on its thread. Set before the run.
   package var onFailure: @Sendable () -> Void = {}
 
-  /// Opens nothing yet. `isEncoded`: pictures may differ in their samples, and in how they are packed, since an
-  /// encoder converts them; a clip that is packed in another way begins an epoch.
+  /// Opens nothing yet. `isEncoded`: pictures may differ in their samples, and in how they are packed, since
+  /// an encoder converts them; a clip that is packed in another way begins an epoch.
   public init(_ clips: [FilmClip], isEncoded: Bool = false) {
     self.isEncoded = isEncoded
     self.clips = clips
