@@ -249,7 +249,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
 
   /// Which files began with a microphone is known to their thread: this is true for all.
   func soundCame() {
-    let running = state.withLock(\.toEnd)
+    let running = state.withLock { $0.toEnd.map { $0 } }
     for recording in running {
       recording.note(
         "a microphone was added or exchanged while \(recording.path) was recorded; a file that begins "
@@ -261,7 +261,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     sounds.stop()
     let left = state.withLock { state in
       defer { state = State() }
-      return state.toEnd
+      return state.toEnd.map { $0 }
     }
     for recording in left {
       recording.didFinish(RecordingResult(path: recording.path, Self.isOver))
