@@ -112,8 +112,8 @@ extension FrameCopy {
   /// YUV keeps its range and matrix, and `color` says which these are. RGB is made by the
   /// matrix of the picture, BT.601 where none is known; what is made of RGB is JFIF: full range, BT.601.
   ///
-  /// Throws for a sensor's mosaic, of which the stage `debayer` makes pictures, and for a JPEG that is
-  /// damaged. Costs memory for the picture's planes, and the copy.
+  /// Throws if the copy is a sensor's mosaic (the stage `debayer` makes a picture of it), or a damaged JPEG.
+  /// Costs memory for the picture's planes, and the copy.
   public func converted(to content: Content) throws(RunError) -> FrameCopy {
     let own = pictureFormat
     guard content != .encoded else { return self }

@@ -30,7 +30,7 @@ public struct FrameCopy: Sendable {
 
   /// Number, time and camera settings of the frame; of a copy of the program's own, its time.
   public internal(set) var record: FrameRecord
-  /// Of the frame in the run. Of a copy of the program's own, `pictureFormat`.
+  /// The format that the frame had in the run; `pictureFormat` if a program made the copy.
   public internal(set) var format: FrameFormat
   /// Where the points of the frame in the run lie in the sensor's picture; the lens is `format.lens`.
   public let sensorMap: SensorMap

@@ -194,7 +194,7 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
     try expectEqual(resized(frame, narrower).format.presentation.fieldOrder, .topFirst)
   }
 
-  /// Of each filter and mode, against sums over all samples, from one frame to the next.
+  /// Compares each filter and mode with sums over all samples, where the region changes between frames.
   @Test(arguments: ResamplingFilter.allCases, [PixelFormat.i420, .yuv422p10])
   func anotherRegionZoomsAndKeepsTheSize(
     _ filter: ResamplingFilter, _ pixels: PixelFormat
@@ -222,7 +222,7 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
       expectLess(abs(point.x - (0.5 * across - 0.5 + 40 * region.x)), 1e-9)
       if region == .whole { expectEqual(picture.planes, whole.planes) }
     }
-    // As configured, it is the same.
+    // A stage that is configured with that region makes the same picture.
     var fixed = stage
     fixed.settings.region = Region(x: 0.25, y: 0.5, width: 0.5, height: 0.5)
     _ = tested.change { $0.region = fixed.settings.region }

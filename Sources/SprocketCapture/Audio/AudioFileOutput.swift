@@ -29,7 +29,7 @@ public final class AudioFileOutput: TakesAudio, SessionOutput {
 
   public var isRecording: Bool { recordings.isRecording }
 
-  /// Of the file under way. 0 where there is none.
+  /// How long the file under way is. 0 where there is none.
   public var recordedDuration: Duration { recordings.present?.duration ?? .zero }
 
   /// Bytes of the file under way, up to its last whole second. 0 where there is none.

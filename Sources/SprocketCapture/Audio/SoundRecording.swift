@@ -27,7 +27,7 @@ final class SoundRecording: AudioSink, @unchecked Sendable {
   /// It was asked to end.
   func ask() { isAsked.store(true, ordering: .releasing) }
 
-  /// Of the sound that was taken.
+  /// How long the sound is that was taken.
   var duration: Duration { .nanoseconds(nanoseconds.load(ordering: .relaxed)) }
   /// Bytes of the file, up to its last whole second.
   var fileSize: UInt64 { byteCount.load(ordering: .relaxed) }

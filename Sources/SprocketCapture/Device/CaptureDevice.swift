@@ -33,7 +33,7 @@ public final class CaptureDevice: Sendable {
     case sceneMicrophone(SceneMicrophoneSettings)
     /// A source of the program's own.
     case other(formats: [DeviceFormat], @Sendable (FormatChoice) throws(RunError) -> any Source)
-    /// The same for sound.
+    /// A source of sound of the program's own.
     case otherSound(@Sendable (AudioFormat?) throws(RunError) -> any AudioSource)
   }
 

@@ -11,7 +11,7 @@ struct LoopReports {
     focus = frame.report(AutoFocus.Report.self)
   }
 
-  /// Of a frame whose reports nobody waits for.
+  /// Makes empty reports, for a frame whose reports nobody waits for.
   init() { (exposure, focus) = (nil, nil) }
 
   /// How far a loop is; `nil` if it made no report.

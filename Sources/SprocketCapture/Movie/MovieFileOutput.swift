@@ -72,8 +72,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } || sounds.isRecording
   }
 
-  /// Of the file under way: from its first frame to the last that was written, without pauses. 0 where there
-  /// is none.
+  /// How long the file under way is: from its first frame to the last that was written, without pauses. 0
+  /// where there is none.
   public var recordedDuration: Duration {
     sounds.present?.duration ?? .nanoseconds(underWay?.nanoseconds ?? 0)
   }

@@ -35,7 +35,7 @@ public struct RecordingResult: Sendable {
     soundSamples = 0
   }
 
-  /// Of a file of sound alone that is complete.
+  /// Describes a complete file of sound alone.
   init(
     _ file: AudioFileAccount, seconds: Double, _ byteCount: UInt64, _ reason: RecordingEnd
   ) {

@@ -41,8 +41,9 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
     self.onFrame = { frame, _ in onFrame(frame.view) }
   }
 
-  /// An output whose frames are read as copies by `for await`, in any task. The sequence ends when the output
-  /// is removed from its session. Costs an allocation and a copy for each frame.
+  /// Makes an output and a sequence: `for await` reads the output's frames as copies, in any task. The
+  /// sequence ends when the output is removed from its session. Costs an allocation and a copy for each
+  /// frame.
   ///
   ///     let (output, frames) = VideoDataOutput.copies(of: .nv12, keeping: .every(30))
   ///

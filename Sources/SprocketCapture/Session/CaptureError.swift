@@ -48,8 +48,8 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
   public let alternative: SessionPreset?
   /// All refusals, if a configuration was refused for several reasons; the first is this error itself.
   public let refusals: [CaptureError]
-  /// In `CaptureSession.runtimeErrors`: whether a call threw the error, too. A program that shows what its
-  /// calls throw leaves these out of what it shows of the stream.
+  /// Whether a call threw this error of `CaptureSession.runtimeErrors`, too. A program that shows what its
+  /// calls throw would show such an error twice.
   public internal(set) var isThrown = false
 
   public init(_ code: Code, _ description: String, alternative: SessionPreset? = nil) {

@@ -60,8 +60,8 @@ public final class AssetWriter: Sendable {
     public let path: String
     /// Pictures in the file.
     public let frames: UInt64
-    /// Pictures that were lost, live: those without room, of which `append` said so, and those that were
-    /// taken and for which the encoder was too slow.
+    /// Pictures that a live writer lost: `append` returned `.full` for them, or the encoder was too slow
+    /// after they were taken.
     public let droppedFrames: UInt64
     /// Pictures at the session's end or later, which are not in the file.
     public let leftOutFrames: UInt64

@@ -12,7 +12,7 @@ public struct VideoSettings: Sendable {
 
   /// What becomes of pictures whose aspect is not that of `size`.
   public enum ScalingMode: Sendable, CaseIterable {
-    /// As large as the size allows, with the picture's own aspect: the file may be smaller than `size`.
+    /// The picture keeps its aspect, and is as large as the size allows: the file may be smaller than `size`.
     case fit
     /// Takes the size whatever the aspect.
     case resize

@@ -10,7 +10,7 @@ package struct PicturePart: Sendable, Hashable {
     (x, y, width, height) = (0, 0, Double(format.width), Double(format.height))
   }
 
-  /// As `region` says, to a fraction of a pixel.
+  /// Places `region` to a fraction of a pixel.
   package init(_ region: Region, of format: FrameFormat) {
     let (across, down) = (Double(format.width), Double(format.height))
     (x, y) = (region.x * across, region.y * down)
@@ -42,19 +42,19 @@ extension FrameFormat {
 
 /// What becomes of a picture whose aspect is not that of the size that is asked for.
 public enum ResizeMode: String, Sendable, CaseIterable, SettingValue {
-  /// As large as the size allows, with the picture's own aspect.
+  /// The picture keeps its aspect, and is as large as the size allows.
   case fit
   /// Covers the size, and what is beyond it is cut off, the same on both sides.
   case fill
   /// Takes the size whatever the aspect.
   case stretch
-  /// As `fit`, in the middle of a grey picture of the size.
+  /// The picture of `fit` lies in the middle of a grey picture of the size.
   case letterbox
 }
 
 /// Where in a new picture the old one lies, and which part of it.
 package struct Placement {
-  /// Of the new picture.
+  /// Width of the new picture, in pixels.
   package let width: Int
   package let height: Int
   /// The part of it that shows the old picture; else it is padding. Begins on whole chroma samples.

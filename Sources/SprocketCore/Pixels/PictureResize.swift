@@ -3,7 +3,7 @@
 ///
 /// One instance serves one thread. Memory is allocated when it is made: tables and a line for each plane.
 package struct PictureResize {
-  /// Of the new pictures.
+  /// The format of the new pictures.
   package let format: FrameFormat
   /// Where their points lie in the old ones.
   package private(set) var sourceFromPicture: Projection

@@ -3,8 +3,9 @@ internal import SprocketCore
 /// Pauses: a recording stays under way and takes no frames.
 ///
 /// Keeps of the contract of requests:
-/// - A24: frames of a pause are `unselected` in the recording's record, and not in its file, whose time stops
-///   meanwhile. The recording goes on with the frame of the stamp, without frames that were kept before it.
+/// - A24: the recording's record counts frames of a pause as `unselected`. The file does not have them, and
+///   its time stops during the pause. The recording goes on with the frame of the stamp, without frames that
+///   were kept before it.
 extension SinkRecorder {
   var isRecording: Bool { !jobs.isEmpty }
 

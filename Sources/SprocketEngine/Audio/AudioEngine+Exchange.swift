@@ -100,7 +100,7 @@ extension AudioEngine {
 }
 
 extension AudioFormat {
-  /// As a user reads it.
+  /// The format in words, for a sentence.
   fileprivate var text: String {
     "\(number.settingText), \(rate) Hz and \(channels == 1 ? "1 channel" : "\(channels) channels")"
   }

@@ -63,7 +63,7 @@ final class AudioSeat: Sendable {
   /// Waits until the engine's thread has made the change, until `deadline` at most. What was not begun by
   /// then is not made.
   func exchange(for new: OpenSound?, until deadline: Int64) -> Answer {
-    // Who has the place now is asked to return, and not who may have it by then.
+    // Interrupts the source that is present under the lock: another one may follow it afterwards.
     let (refusal, old): (Answer?, OpenSound?) = state.withLock { state in
       if state.isClosed { return (.closed, nil) }
       guard state.asked == nil else { return (.busy, nil) }

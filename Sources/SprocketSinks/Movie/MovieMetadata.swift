@@ -1,8 +1,8 @@
 public import SprocketCore
 internal import SprocketLibAV
 
-/// What a movie says of itself: who made it, where, and what it is called. Nothing is written that is not
-/// given; a movie made of a file keeps what that file says, but for what is given here.
+/// The metadata of a movie: author, place and title. Only what is given here is written; a movie that is made
+/// of a file keeps that file's metadata, except what is given here.
 ///
 /// A `.mov` or `.mp4` has these as QuickTime metadata, with Apple's names
 /// (`com.apple.quicktime.location.ISO6709`), and the title also as `title`, which other players show. A
