@@ -97,10 +97,11 @@ def movie_packets(path):
 
 
 def decode(path):
-    """Lets ffmpeg decode all of a movie's video; what it complains about."""
+    """Lets ffmpeg decode all of a movie's video; what it complains about. Times keep the file's own unit: in
+    ffmpeg's own, one picture long, two pictures of an uneven camera may have one time."""
     result = subprocess.run(
         ["ffmpeg", "-v", "error", "-xerror", "-i", str(path), "-map", "0:v:0", "-fps_mode", "passthrough",
-         "-f", "null", "-"], capture_output=True, timeout=LIMIT)
+         "-enc_time_base", "-1", "-f", "null", "-"], capture_output=True, timeout=LIMIT)
     return result.stderr.decode() + ("" if result.returncode == 0 else f"exit {result.returncode}")
 
 

@@ -10,7 +10,7 @@ import Testing
 struct Unstarted: Stage {
   static let order = Order.sequence
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    if setup.format.width != 8 { _ = EngineThread.refused.withLock { $0.insert("unstarted") } }
+    if setup.format.width != 8 { EngineThread.refused.withLock { $0["unstarted"] = .some(nil) } }
     return setup.format
   }
   mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
@@ -18,10 +18,10 @@ struct Unstarted: Stage {
 }
 
 @Suite(.serialized) struct ThreadFailureTests {
-  private func allow() { EngineThread.refused.withLock { $0 = [] } }
+  private func allow() { EngineThread.refused.withLock { $0 = [:] } }
 
   @Test func aLaneThatCannotStartEndsTheRunWithOneSentenceAndFinishedSinks() throws {
-    _ = EngineThread.refused.withLock { $0.insert("unstarted") }
+    EngineThread.refused.withLock { $0["unstarted"] = .some(nil) }
     defer { allow() }
     let sinks = [RecordingSink("a"), RecordingSink("b", packs: true)]
     let summary = try run(ScriptedSource(frames: 20), [Unstarted.plugin], sinks: sinks)
@@ -47,7 +47,7 @@ struct Unstarted: Stage {
 
   @Test(arguments: ["run", "source", "only sink"])
   func withoutTheThreadsOfItsEndARunDoesNotBegin(name: String) throws {
-    _ = EngineThread.refused.withLock { $0.insert(name) }
+    EngineThread.refused.withLock { $0[name] = pthread_self() }
     defer { allow() }
     let source = ScriptedSource(frames: 1)
     let sink = RecordingSink("only sink")
