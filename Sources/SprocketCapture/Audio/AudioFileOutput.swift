@@ -41,9 +41,10 @@ public final class AudioFileOutput: TakesAudio, SessionOutput {
   /// Throws if the output is part of no running session, if that has no microphone, and if no such file can
   /// be made, for example because it exists.
   public func startRecording(to path: String) throws(CaptureError) -> Recording {
-    let run = try core.requireRun("the audio file output")
     let recording = Recording(path: path) { [weak self] in self?.recordings.stop($0) }
-    try recordings.start(core, run, recording, settings, limits)
+    try core.ask("the audio file output") { run throws(CaptureError) in
+      try recordings.start(core, run, recording, settings, limits)
+    }
     return recording
   }
 

@@ -118,7 +118,14 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   /// Throws if the output is part of no running session, if its link is disabled, and if no such file can be
   /// made, for example because it exists.
   public func startRecording(to path: String) throws(CaptureError) -> Recording {
-    let run = try core.requireRun("the movie output")
+    try core.ask("the movie output") { run throws(CaptureError) in
+      try startRecording(to: path, in: run)
+    }
+  }
+
+  private func startRecording(
+    to path: String, in run: SessionRun
+  ) throws(CaptureError) -> Recording {
     guard let engine = run.engine else { throw Self.isOver }
     guard core.link.isEnabled else {
       throw CaptureError(.settingsRefused, "the link of the movie output is disabled; enable it")

@@ -37,6 +37,8 @@ public final class OutputCore: Sendable {
   /// What outputs are called in a run.
   let name: String
   let state = Locked(State())
+  /// Held while the run is asked for something, and while the output leaves its run. Taken before other locks.
+  private let asking = Locked(())
 
   private static let count = Atomic<Int>(0)
 
@@ -56,6 +58,24 @@ public final class OutputCore: Sendable {
         .notRunning, "\(what) is part of no running session; add it, and start the session")
     }
     return run
+  }
+
+  /// Asks the run for a file: the output does not leave the run meanwhile, so that its files are known when
+  /// it does. Throws if it belongs to no run.
+  func ask<Result>(
+    _ what: String, _ body: (SessionRun) throws(CaptureError) -> Result
+  ) throws(CaptureError) -> Result {
+    try asking.withLock { _ throws(CaptureError) in try body(requireRun(what)) }
+  }
+
+  /// Belongs to no run from now on, and asks none for files. Returns the names of the sinks that it had.
+  func leaveRun() -> [String] {
+    asking.withLock { _ in
+      state.withLock { state in
+        defer { (state.run, state.sinks) = (nil, []) }
+        return state.sinks
+      }
+    }
   }
 }
 

@@ -128,18 +128,21 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     let resolved = try resolve(settings, run)
     let (events, reader) = AsyncStream.makeStream(of: PhotoEvent.self)
     let id = resolved.uniqueID
-    let error: CaptureError? = captures.withLock { captures in
-      if resolved.livePhotoMoviePath != nil, captures.values.contains(where: { $0.live != nil }) {
-        return CaptureError(.busy, "another live photo is under way; ask again when it has ended")
+    try core.ask("the photo output") { now throws(CaptureError) in
+      let error: CaptureError? = captures.withLock { captures in
+        guard now === run else { return CaptureError(.cancelled, "the session has stopped") }
+        if resolved.livePhotoMoviePath != nil, captures.values.contains(where: { $0.live != nil }) {
+          return CaptureError(.busy, "another live photo is under way; ask again when it has ended")
+        }
+        captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
+        let error =
+          bracket.isEmpty
+          ? Self.ask(self, run, moment, &captures[id]) : Self.ask(self, run, bracket, &captures[id])
+        if error != nil { captures[id] = nil }
+        return error
       }
-      captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
-      let error =
-        bracket.isEmpty
-        ? Self.ask(self, run, moment, &captures[id]) : Self.ask(self, run, bracket, &captures[id])
-      if error != nil { captures[id] = nil }
-      return error
+      if let error { throw error }
     }
-    if let error { throw error }
     let limit = Self.limit * max(1, bracket.count)
     let timer = Task { [weak self] in
       do { try await Task.sleep(for: limit) } catch { return }

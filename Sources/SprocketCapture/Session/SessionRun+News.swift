@@ -25,10 +25,7 @@ extension SessionRun {
   /// Its sinks have left, or leave with the next frame. It gets the news of its files until these are
   /// complete.
   func detach(_ output: any SessionOutput) {
-    let sinks = output.core.state.withLock { core in
-      defer { (core.run, core.sinks) = (nil, []) }
-      return core.sinks
-    }
+    let sinks = output.core.leaveRun()
     state.withLock { state in
       state.outputs = state.outputs.filter { $0 !== output }
       state.leaving = state.leaving + [LeavingOutput(output, sinks)]
@@ -52,7 +49,7 @@ extension SessionRun {
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
     old.device?.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {
-      output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
+      _ = output.core.leaveRun()
       output.didLeave()
     }
     for left in old.leaving { left.output.didLeave() }
