@@ -60,12 +60,43 @@ import Testing
     for result in results { expectEqual(files.contains(result.path), result.isUsable, "\(result)") }
   }
 
+  @Test("an output stays until its files are complete, however often it came and went meanwhile")
+  func completing() async throws {
+    let mayEnd = Shared(false)
+    let output = HeldOutput()
+    let recorder = HeldRecorder(output.core.name) { _ = waitUntil { mayEnd.value } }
+    let engine = try Engine(source: SceneSource(SceneSettings()), sinks: [recorder])
+    let run = SessionRun(
+      device: nil, choice: nil, interruptions: Broadcast(), runtimeErrors: Broadcast())
+    run.begin(engine) { _ in }
+    run.attach(output, [recorder])
+    try engine.start()
+    let id = try engine.ask([.record(sink: recorder.name, frames: 2)])[0]
+    await expectTrue(until { !engine.isUnderWay(id) })
+    run.detach(output)
+    // In a run without a camera it has no sinks.
+    run.attach(output, [])
+    run.detach(output)
+    run.deliverNews()
+    expectEqual(output.told.value, [])
+    mayEnd.change { $0 = true }
+    await expectTrue(
+      until {
+        run.deliverNews()
+        return output.told.value.count == 2
+      })
+    expectEqual(output.told.value, ["ended", "left"])
+    engine.stop()
+    await expectTrue(engine.hasEnded(within: .seconds(10)))
+    run.close()
+  }
+
   @Test("an output leaves its run when what is asked of it is known, and asks nothing afterwards")
   func leaving() async throws {
     let photos = PhotoOutput()
     let run = SessionRun(
       device: nil, choice: nil, interruptions: Broadcast(), runtimeErrors: Broadcast())
-    photos.core.state.withLock { ($0.run, $0.sinks) = (run, ["still"]) }
+    photos.core.state.withLock { $0.run = run }
     let (isAsking, mayEnd, hasLeft) = (Shared(false), Shared(false), Shared(false))
     let asking = Thread {
       try? photos.core.ask("it") { _ in
@@ -77,7 +108,7 @@ import Testing
     asking.start()
     await expectTrue(until { isAsking.value })
     let leaving = Thread {
-      expectEqual(photos.core.leaveRun(), ["still"])
+      photos.core.leaveRun()
       hasLeft.change { $0 = true }
     }
     leaving.start()
@@ -85,7 +116,52 @@ import Testing
     for _ in 0..<100 where !hasLeft.value { try await Task.sleep(for: .milliseconds(1)) }
     mayEnd.change { $0 = true }
     await expectTrue(until { hasLeft.value })
-    expectEqual(photos.core.leaveRun(), [])
     #expect(throws: CaptureError.self) { try photos.core.ask("it") { _ in } }
   }
+}
+
+/// Notes that its file has ended, and that it belongs to no run any more.
+private final class HeldOutput: SessionOutput {
+  let core = OutputCore("held")
+  let takes: Set<CaptureDevice.MediaType> = [.video]
+  let told = Shared<[String]>([])
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] { [] }
+  func take(_ news: RunNews) {
+    if case .ended(let record) = news, record.sink == core.name {
+      told.change { $0.append("ended") }
+    }
+  }
+  func didLeave() { told.change { $0.append("left") } }
+}
+
+/// Completes each file when `finish` returns.
+private final class HeldRecorder: Recorder {
+  private final class File: RecordingFile {
+    let path = "held"
+    let byteCount: UInt64 = 0
+    let durableCount = UInt64.max
+    let freeByteCount: UInt64? = nil
+    private let onFinish: @Sendable () -> Void
+
+    init(_ onFinish: @escaping @Sendable () -> Void) { self.onFinish = onFinish }
+
+    func finish() throws(RunError) { onFinish() }
+    func abandon() {}
+  }
+
+  let name: String
+  let isOnDemand = true
+  let fitsFile = true
+  private let onFinish: @Sendable () -> Void
+
+  init(_ name: String, onFinish: @escaping @Sendable () -> Void) {
+    (self.name, self.onFinish) = (name, onFinish)
+  }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) {}
+  func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile { File(onFinish) }
+  func begin(_ file: any RecordingFile) throws(RunError) {}
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {}
+  func end(before next: Timestamp?) {}
 }

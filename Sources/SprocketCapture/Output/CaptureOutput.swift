@@ -34,7 +34,8 @@ public final class OutputCore: Sendable {
     var onRemove: (@Sendable () -> Void)?
   }
 
-  /// What outputs are called in a run.
+  /// What outputs are called in a run. Each of their sinks has this name, or one that goes on behind it with
+  /// a hyphen.
   let name: String
   let state = Locked(State())
   /// Held while the run is asked for something, and while the output leaves its run. Taken before other locks.
@@ -68,15 +69,8 @@ public final class OutputCore: Sendable {
     try asking.withLock { _ throws(CaptureError) in try body(requireRun(what)) }
   }
 
-  /// Belongs to no run from now on, and asks none for files. Returns the names of the sinks that it had.
-  func leaveRun() -> [String] {
-    asking.withLock { _ in
-      state.withLock { state in
-        defer { (state.run, state.sinks) = (nil, []) }
-        return state.sinks
-      }
-    }
-  }
+  /// Belongs to no run from now on, and asks none for files.
+  func leaveRun() { asking.withLock { _ in state.withLock { ($0.run, $0.sinks) = (nil, []) } } }
 }
 
 /// What sinks of an output are made for.

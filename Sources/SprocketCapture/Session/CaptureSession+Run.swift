@@ -175,13 +175,10 @@ extension CaptureSession {
       throw CaptureError(error)
     }
     if !isSameStages { run.setStages(stages) }
-    let former = attached.map { $0.0.core.state.withLock(\.sinks) }
     for output in shape.workers where left.contains(where: { $0 === output }) || !new.has(output) {
       run.detach(output)
     }
-    for ((output, sinks), former) in zip(attached, former) {
-      run.attach(output, sinks, former: former)
-    }
+    for (output, sinks) in attached { run.attach(output, sinks) }
     guard change.source != nil else { return }
     let old = run.device
     run.setSource(camera, choice)

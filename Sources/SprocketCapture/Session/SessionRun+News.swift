@@ -3,32 +3,33 @@ internal import Sprocket
 /// An output that was removed from a run while a file of it may be under way.
 final class LeavingOutput: Sendable {
   let output: any SessionOutput
-  let sinks: [String]
 
-  init(_ output: any SessionOutput, _ sinks: [String]) {
-    (self.output, self.sinks) = (output, sinks)
+  init(_ output: any SessionOutput) { self.output = output }
+
+  /// Whether a sink of the output's is among these: one of those that it had in this run, whichever.
+  func isAmong(_ sinks: Set<String>) -> Bool {
+    let name = output.core.name
+    return sinks.contains { $0 == name || $0.hasPrefix("\(name)-") }
   }
 }
 
 extension SessionRun {
-  /// `former`: names of sinks that it had before, which may still complete files. It waits for these where it
-  /// has no sinks now, in a run without a camera.
-  func attach(_ output: any SessionOutput, _ sinks: [any Sink], former: [String] = []) {
+  func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
     state.withLock { state in
       state.outputs = state.outputs.filter { $0 !== output } + [output]
       state.leaving.removeAll { $0.output === output }
     }
-    let names = sinks.isEmpty ? former : sinks.map(\.name)
+    let names = sinks.map(\.name)
     output.core.state.withLock { ($0.run, $0.sinks) = (self, names) }
   }
 
   /// Its sinks have left, or leave with the next frame. It gets the news of its files until these are
   /// complete.
   func detach(_ output: any SessionOutput) {
-    let sinks = output.core.leaveRun()
+    output.core.leaveRun()
     state.withLock { state in
       state.outputs = state.outputs.filter { $0 !== output }
-      state.leaving = state.leaving + [LeavingOutput(output, sinks)]
+      state.leaving = state.leaving + [LeavingOutput(output)]
     }
     deliverNews()
   }
@@ -49,7 +50,7 @@ extension SessionRun {
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
     old.device?.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {
-      _ = output.core.leaveRun()
+      output.core.leaveRun()
       output.didLeave()
     }
     for left in old.leaving { left.output.didLeave() }
@@ -73,7 +74,7 @@ extension SessionRun {
       }
       // After the ends of their recordings.
       endBrackets()
-      for left in before.leaving where busy.isDisjoint(with: left.sinks) {
+      for left in before.leaving where !left.isAmong(busy) {
         // If the output was added again in the meantime, it stays.
         let isLeft = state.withLock { state in
           let others = state.leaving.filter { $0 !== left }
