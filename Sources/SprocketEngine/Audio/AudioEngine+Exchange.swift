@@ -76,9 +76,16 @@ extension AudioEngine {
     let tap = try makeLateTap(for: sink.name)
     let worker = try AudioSinkWorker(sink, tap, shared)
     if let name { tap.begin(at: leave(name)) }
-    workers.withLock { workers in
-      workers = workers.filter { !$0.wait(until: 0) } + [worker]
+    let isOver = workers.withLock { workers in
+      guard !workers.isClosed else { return true }
+      workers.all = workers.all.filter { !$0.wait(until: 0) } + [worker]
       worker.start()
+      return false
+    }
+    // Its summary may have been read by now.
+    guard !isOver else {
+      throw RunError(
+        .failed, "the sound of \(description.name) is over, so \(sink.name) cannot have it")
     }
   }
 
@@ -93,7 +100,7 @@ extension AudioEngine {
   /// Number of the first sample that the sink does not get.
   private func leave(_ name: String) -> UInt64 {
     let end = shared.produced.load(ordering: .acquiring)
-    let found = workers.withLock { $0.filter { $0.name == name } }
+    let found = workers.withLock { $0.all.filter { $0.name == name } }
     for worker in found { worker.leave(at: end) }
     return end
   }

@@ -31,8 +31,8 @@ public final class AudioEngine: @unchecked Sendable {
   private var taps: [AudioRingTap] = []
   /// Once it has started: for taps that are made then.
   private let spares = Locked<(taps: [AudioSpare], memory: AudioMemory?)>(([], nil))
-  /// Threads of sinks, of those that came later too.
-  let workers = Locked<[AudioSinkWorker]>([])
+  /// Threads of sinks, of those that came later too; no more come once the sound is over.
+  let workers = Locked<(all: [AudioSinkWorker], isClosed: Bool)>(([], false))
   var clock: AudioClock
   /// Of the latest segment that is over.
   var placed: AudioLine?
@@ -82,7 +82,7 @@ public final class AudioEngine: @unchecked Sendable {
         keepsToPictures: !description.isLive)
       taps.append(tap)
       let worker = try AudioSinkWorker(sink, tap, shared)
-      workers.withLock { $0.append(worker) }
+      workers.withLock { $0.all.append(worker) }
     }
   }
 
@@ -145,7 +145,7 @@ public final class AudioEngine: @unchecked Sendable {
     let later = (taps.count..<taps.count + Self.spareTaps).map { AudioSpare(ring, $0) }
     spares.withLock { $0 = (later, memory) }
     shared.state.set(AudioShared.running)
-    for worker in workers.withLock({ $0 }) { worker.start() }
+    for worker in workers.withLock(\.all) { worker.start() }
     thread.perform { self.chain.code.during { self.run(ring, memory, later) } }
   }
 
@@ -175,7 +175,16 @@ public final class AudioEngine: @unchecked Sendable {
   public func wait(for limit: Duration) -> Bool {
     guard hasBegun else { return false }
     let end = deadline(in: limit.nanosecondCount)
-    return thread.wait(until: end) && workers.withLock { $0 }.allSatisfy { $0.wait(until: end) }
+    guard thread.wait(until: end) else { return false }
+    while workers.withLock(\.all).allSatisfy({ $0.wait(until: end) }) {
+      // One may have come meanwhile.
+      let isOver = workers.withLock { workers in
+        workers.isClosed = workers.isClosed || workers.all.allSatisfy { $0.wait(until: 0) }
+        return workers.isClosed
+      }
+      if isOver { return true }
+    }
+    return false
   }
 
   /// Whether the source has ended, and all sinks have finished.
