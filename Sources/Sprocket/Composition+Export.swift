@@ -30,6 +30,9 @@ extension Composition {
     public var soundCodec: AudioCodec?
     /// Leaves out the sound.
     public var isSilent = false
+    /// What the film says of itself. Each field that is set replaces the first clip's; what is left empty is
+    /// as the first clip has it.
+    public var metadata = MovieMetadata()
     /// Replaces a file that exists.
     public var overwrite = false
 
@@ -92,7 +95,8 @@ extension Composition {
       return try encode(to: path, settings, sound, because: reason, isInterrupted)
     }
     let notes = try MovieCopy.join(
-      parts, to: path, sound: sound, overwrite: settings.overwrite, isInterrupted: isInterrupted)
+      parts, to: path, sound: sound, metadata: settings.metadata, overwrite: settings.overwrite,
+      isInterrupted: isInterrupted)
     return Exported(
       path: path, pictures: clips.reduce(0) { $0 + UInt64($1.times.count) }, duration: duration,
       reasonForEncoding: nil, notes: notes)
@@ -119,7 +123,7 @@ extension Composition {
     let movie = MovieSink(
       path: path, quality: settings.quality, codec: codec, overwrite: settings.overwrite,
       sound: try audio.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
-      soundSettings: recorded)
+      soundSettings: recorded, metadata: settings.metadata)
     let source = ClipsSource(clips, isEncoded: !codec.isJPEG)
     let ending = movie.ending
     source.onFailure = { ending.giveUp() }

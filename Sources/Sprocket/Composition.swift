@@ -35,7 +35,7 @@ public struct Composition: Sendable {
     _ path: String, from: Duration = .zero, to: Duration? = nil
   ) throws(RunError) { try insert(path, from: from, to: to, at: clips.count) }
 
-  /// Adds a clip before the one at `index`; `clips.count` is behind all. Traps for other numbers.
+  /// Adds a clip before the one at `index`; `clips.count` is behind all. Throws for other numbers, too.
   public mutating func insert(
     _ path: String, from: Duration = .zero, to: Duration? = nil, at index: Int
   ) throws(RunError) { try insert(path, from: from, to: to, at: index) { false } }
@@ -44,6 +44,7 @@ public struct Composition: Sendable {
     _ path: String, from: Duration = .zero, to: Duration? = nil, at index: Int,
     isInterrupted: @escaping @Sendable () -> Bool
   ) throws(RunError) {
+    try check(index, upTo: clips.count)
     guard from >= .zero else {
       throw RunError(
         .usage, "a clip of \(path) cannot begin at \(from.settingText); begin at 0 or later")
@@ -58,8 +59,36 @@ public struct Composition: Sendable {
     clips.insert(clip, at: index)
   }
 
-  /// Removes the clip at `index`. Traps if there is none.
-  public mutating func removeClip(at index: Int) { clips.remove(at: index) }
+  /// Adds a clip that was made before, such as one of another composition, before the one at `index`;
+  /// `clips.count` is behind all. Throws for other numbers. The file is not read again.
+  public mutating func insert(_ clip: FilmClip, at index: Int) throws(RunError) {
+    try check(index, upTo: clips.count)
+    clips.insert(clip, at: index)
+  }
+
+  /// Moves the clip at `index` so that it is at `target`, counted without it: `clips.count - 1` is behind all
+  /// others. Throws if there is no such clip or place.
+  public mutating func move(from index: Int, to target: Int) throws(RunError) {
+    try check(index, upTo: clips.count - 1)
+    try check(target, upTo: clips.count - 1)
+    clips.insert(clips.remove(at: index), at: target)
+  }
+
+  /// Removes the clip at `index`, and returns it. Throws if there is none.
+  @discardableResult
+  public mutating func removeClip(at index: Int) throws(RunError) -> FilmClip {
+    try check(index, upTo: clips.count - 1)
+    return clips.remove(at: index)
+  }
+
+  private func check(_ index: Int, upTo last: Int) throws(RunError) {
+    guard index < 0 || index > last else { return }
+    guard last >= 0 else {
+      throw RunError(.usage, "the composition has no clips; append one first")
+    }
+    throw RunError(
+      .usage, "there is no place \(index) among \(clips.count) clips; give 0 to \(last)")
+  }
 
   /// Cuts out a time of the composition, counted from its first picture: the pictures that begin in it. What
   /// follows moves up.

@@ -224,9 +224,12 @@ struct Demuxer: ~Copyable {
   }
 
   /// What the file says of itself, but for how it is stored.
+  var tags: [String: String] { unsafe Self.tags(of: context) }
+
+  /// What an open file says of itself, but for how it is stored.
   ///
   /// The corresponding C function is `av_dict_get`.
-  var tags: [String: String] {
+  static func tags(of context: UnsafeMutablePointer<AVFormatContext>) -> [String: String] {
     var tags: [String: String] = [:]
     var entry: UnsafeMutablePointer<AVDictionaryEntry>?
     while true {
@@ -237,8 +240,8 @@ struct Demuxer: ~Copyable {
         String(cString: found.pointee.key), String(cString: found.pointee.value)
       )
       // Long values are data of programs, and a movie's header with them exceeds the buffer that holds it.
-      if !Self.ownTags.contains(key.lowercased()), tags.count < 64, value.utf8.count <= 512 {
-        tags[key] = key.lowercased() == "comment" ? Self.withoutOwnWords(value) : value
+      if !ownTags.contains(key.lowercased()), tags.count < 64, value.utf8.count <= 512 {
+        tags[key] = key.lowercased() == "comment" ? withoutOwnWords(value) : value
       }
     }
     return tags

@@ -10,6 +10,7 @@ public struct MediaJoin: ~Copyable {
   private let handle: MuxerHandle
   private var sound: JoinedSound?
   private let encoder: SoundEncoder?
+  private let tags: [String: String]
   /// Number of the stream of sound.
   private var soundStream: Int32 = -1
   private var block: [UInt8] = []
@@ -38,16 +39,18 @@ public struct MediaJoin: ~Copyable {
     return nil
   }
 
-  /// `sound` is that of the parts; `codec` encodes it, or it is PCM.
+  /// `sound` is that of the parts; `codec` encodes it, or it is PCM. `tags` are what the file says of itself,
+  /// in place of those that the first part's file has (``MediaPart/tags``).
   public init(
     into container: MovieContainer, sound: consuming JoinedSound?, codec: SoundCodec?,
-    output: any MuxerOutput, isInterrupted: @escaping @Sendable () -> Bool
+    tags: [String: String], output: any MuxerOutput, isInterrupted: @escaping @Sendable () -> Bool
   ) throws(JoinError) {
     let bridge = MuxerBridge(output)
     let format = sound?.format
     let encoder = try Self.makeEncoder(codec, format)
     let handle = try Self.makeHandle(container, bridge)
     self.handle = handle
+    self.tags = tags
     self.sound = sound
     (self.container, self.isInterrupted, self.bridge) = (container, isInterrupted, bridge)
     self.encoder = encoder
@@ -87,7 +90,7 @@ public struct MediaJoin: ~Copyable {
       copy.contents.tracks.removeAll { $0.index != part.stream }
       copy.decodes = decodes
       if number == 0 {
-        pictures = try begin(with: &copy)
+        pictures = try begin(with: &copy, part)
       } else {
         copy.times = times
       }
@@ -101,16 +104,21 @@ public struct MediaJoin: ~Copyable {
   }
 
   /// Writes the header. Returns the number of the stream of pictures.
-  private mutating func begin(with copy: inout MediaCopy) throws(JoinError) -> Int {
+  private mutating func begin(
+    with copy: inout MediaCopy, _ first: MediaPart
+  ) throws(JoinError) -> Int {
     do throws(MuxerError) {
       let streams = try copy.addStreams(to: handle, container)
+      for name in first.tags.keys { handle.removeTag(name) }
       if let format = sound?.format {
         let stream = unsafe try handle.addStream()
         unsafe try SoundTrack(format: format, encoder: encoder).fill(stream, container)
         unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(format.rate))
         soundStream = unsafe stream.pointee.index
       }
-      try handle.writeHeader([], container.copyOptions)
+      try handle.writeHeader(
+        tags.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) },
+        container.copyOptions)
       if container.isQuickTime { unsafe copy.prepareTimes(handle.context) }
       // Its times are counts of samples.
       copy.times[Int(soundStream)] = nil

@@ -29,6 +29,8 @@ public struct MediaPart: Sendable {
   /// The sound that can be decoded; `nil` if there is none.
   public let sound: PCMFormat?
   public let soundCodec: String?
+  /// What the file says of itself, as ``MediaInfo/tags``.
+  public let tags: [String: String]
   /// What of the file is no part of it, as sentences.
   public let notes: [String]
   /// Why its packets cannot be one film with those of others; `nil` if they can. The first part of a film
@@ -56,6 +58,7 @@ public struct MediaPart: Sendable {
     else { throw copy.media.failure(.noVideo, "av_read_frame", 0) }
     coding = unsafe Coding(found)
     (self.path, codec, stream) = (path, track.codec, index)
+    tags = unsafe Demuxer.tags(of: copy.media.context)
     notes = copy.contents.leftOut(beside: index).map { "left out of \(path): \($0)" }
     zero = try copy.firstKey(of: index) ?? copy.firstPicture() ?? 0
     let range = zero.clampedSum(from)..<max(zero.clampedSum(until), zero.clampedSum(from))

@@ -62,6 +62,13 @@ struct MuxerHandle: ~Copyable {
     try writeHeader(tags, container.options(isEncoded: encoder != nil, fragment: fragment))
   }
 
+  /// Removes what the file was to say of itself under a name.
+  ///
+  /// The corresponding C function is `av_dict_set`, without a value.
+  func removeTag(_ name: String) {
+    _ = unsafe libav.av_dict_set(&context.pointee.metadata, name, nil, 0)
+  }
+
   /// The corresponding C function is `avformat_write_header`.
   func writeHeader(
     _ tags: [(name: String, value: String)], _ wishes: [(String, String)]

@@ -23,7 +23,7 @@ private final class Films: Sendable {
   /// `times` in frames of 40 ms.
   func make(
     _ name: String, _ times: [Int] = Array(0..<50), codec: String = "mjpeg", width: Int = 64,
-    orientation: Orientation = .upright
+    orientation: Orientation = .upright, metadata: MovieMetadata = MovieMetadata()
   ) throws -> String {
     var format = FrameFormat(
       pixelFormat: .i420, width: width, height: 48, color: .jpeg, rate: FrameRate(frames: 25))
@@ -31,7 +31,7 @@ private final class Films: Sendable {
     let source = PushSource(format: format)
     var settings = MovieCodec()
     settings.name = codec
-    let engine = try Engine(source: source, sinks: [MovieSink(path: path(name), codec: settings)])
+    let engine = try Engine(source: source, sinks: [MovieSink(path: path(name), codec: settings, metadata: metadata)])
     try engine.start()
     for (number, time) in times.enumerated() {
       var picture = [UInt8](repeating: 128, count: width * 72)
@@ -43,6 +43,19 @@ private final class Films: Sendable {
     expectEmpty(engine.summary.errors)
     return path(name)
   }
+}
+
+/// What ffprobe says that a file says of itself: lines such as `TAG:title=First`.
+private func tags(_ path: String) throws -> Set<String> {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = ["ffprobe", "-v", "error", "-show_entries", "format_tags", path]
+  let pipe = Pipe()
+  process.standardOutput = pipe
+  try process.run()
+  let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  process.waitUntilExit()
+  return Set(text.split(separator: "\n").map(String.init))
 }
 
 /// The number of a picture of `Films`, by its brightness.
@@ -118,7 +131,7 @@ struct CompositionTests {
     try film.insert(path, to: .milliseconds(400), at: 0)
     try film.append(path)
     expectEqual(film.duration, .milliseconds(2800))
-    film.removeClip(at: 2)
+    try film.removeClip(at: 2)
     expectEqual(film.clips.map(\.start), [.zero, .seconds(1)])
     // From picture 6 of the first clip to picture 3 of the second.
     try film.remove(.milliseconds(240)..<(.milliseconds(520)))
@@ -127,6 +140,74 @@ struct CompositionTests {
     expectNil(made.reasonForEncoding)
     expectEqual(made.pictures, 13)
     try await expectEqual(numbers(made.path), Array(0..<6) + Array(28..<35))
+  }
+
+  @Test("clips are inserted, moved and taken out, and a place that is none is an error")
+  func places() throws {
+    let films = try Films()
+    let path = try films.make("a.mov")
+    var film = Composition()
+    #expect(throws: RunError.self) { try film.removeClip(at: 0) }
+    #expect(throws: RunError.self) { try film.move(from: 0, to: 0) }
+    for begin in [0, 400, 800] {
+      try film.append(path, from: .milliseconds(begin), to: .milliseconds(begin + 400))
+    }
+    var starts: [Duration] { film.clips.map(\.start) }
+    let (a, b, c) = (Duration.zero, Duration.milliseconds(400), Duration.milliseconds(800))
+    try film.move(from: 0, to: 2)
+    expectEqual(starts, [b, c, a])
+    try film.move(from: 2, to: 1)
+    expectEqual(starts, [b, a, c])
+    try film.move(from: 1, to: 1)
+    let taken = try film.removeClip(at: 2)
+    try film.insert(taken, at: 0)
+    expectEqual(starts, [c, b, a])
+    try film.insert(film.clips[1], at: 3)
+    expectEqual(starts, [c, b, a, b])
+    expectEqual(film.duration, .milliseconds(1600))
+    for place in [-1, 5] {
+      let error = #expect(throws: RunError.self) { try film.insert(taken, at: place) }
+      expectEqual(error?.description.contains("give 0 to 4"), true)
+      #expect(throws: RunError.self) { try film.insert(path, at: place) }
+    }
+    for (from, to) in [(-1, 0), (4, 0), (0, -1), (0, 4)] {
+      #expect(throws: RunError.self) { try film.move(from: from, to: to) }
+    }
+    #expect(throws: RunError.self) { try film.removeClip(at: 4) }
+    expectEqual(starts, [c, b, a, b])
+  }
+
+  @Test(
+    "a film says what its settings say, and else what its first clip does",
+    arguments: [("mov", false), ("mov", true), ("mkv", false), ("mkv", true)])
+  func metadata(_ ending: String, _ isEncoded: Bool) async throws {
+    let films = try Films()
+    var own = MovieMetadata()
+    (own.title, own.artist) = ("First clip", "Ada")
+    own.location = MovieLocation(latitude: 10, longitude: 20)
+    var film = Composition()
+    try film.append(films.make("a.mov", metadata: own))
+    own.title = "Second clip"
+    own.artist = "Bob"
+    try film.append(films.make("b.mov", metadata: own))
+    var settings = Composition.ExportSettings()
+    settings.codec = isEncoded ? MovieCodec.h264 : nil
+    settings.metadata.title = "Whole film"
+    settings.metadata.location = MovieLocation(latitude: 48.1372, longitude: 11.5756, altitude: 519)
+    expectTrue(settings.metadata.tags.set("scene", "4"))
+    let made = try await film.export(to: films.path("film.\(ending)"), settings)
+    expectEqual(made.reasonForEncoding == nil, !isEncoded)
+    let found = try tags(made.path)
+    let (apple, place) = ("TAG:com.apple.quicktime.", "=+48.1372+011.5756+519/")
+    let wanted =
+      ending == "mov"
+      ? [
+        "TAG:title=Whole film", "\(apple)title=Whole film", "\(apple)artist=Ada",
+        "\(apple)location.ISO6709\(place)", "TAG:scene=4",
+      ] : ["TAG:title=Whole film", "TAG:ARTIST=Ada", "TAG:LOCATION\(place)", "TAG:SCENE=4"]
+    for line in wanted { #expect(found.contains(line), "\(line) in \(found.sorted())") }
+    let others = ["First clip", "Second clip", "Bob", "+10+020"]
+    expectFalse(found.contains { line in others.contains { line.contains($0) } }, "\(found)")
   }
 
   @Test("pictures that need each other are encoded, and it is said") func encodes() async throws {

@@ -77,6 +77,7 @@ extension ExportCommand {
     let kind = try kinds.kind(MovieSink.kind.name, .output)
     let movie = Part(kind.name, try kind.settings(texts))[MovieSettings.self]
     (settings.codec, settings.quality) = (movie?.codec, movie?.quality ?? settings.quality)
+    settings.metadata = movie?.metadata ?? settings.metadata
     return settings
   }
 }

@@ -11,9 +11,11 @@ extension MovieCopy {
   }
 
   /// Copies the pictures of parts into one file, one behind the other, and encodes their sound, or keeps it
-  /// as PCM where all of it is PCM and the file can hold that. Returns sentences for the user.
+  /// as PCM where all of it is PCM and the file can hold that. The file says of itself what the first part's
+  /// does, but for what `metadata` gives. Returns sentences for the user.
   package static func join(
-    _ parts: [MediaPart], to target: String, sound codec: AudioCodec?, overwrite: Bool,
+    _ parts: [MediaPart], to target: String, sound codec: AudioCodec?, metadata: MovieMetadata,
+    overwrite: Bool,
     isInterrupted: @escaping @Sendable () -> Bool
   ) throws(RunError) -> [String] {
     let container = try MovieSink.container(target)
@@ -31,7 +33,8 @@ extension MovieCopy {
       var join = try MediaJoin(
         into: container,
         sound: codec == nil ? nil : JoinedSound(parts, for: encoder, isInterrupted: isInterrupted),
-        codec: encoder, output: output,
+        codec: encoder, tags: metadata.tags(over: parts.first?.tags ?? [:], in: container),
+        output: output,
         isInterrupted: isInterrupted)
       try join.copy(parts)
       notes = join.notes
