@@ -19,7 +19,7 @@ extension FrameCopy {
     }
     let batch = try sink.prepare(RecordingOrder(index: 1))
     try sink.begin(batch)
-    try LoneFrame.pass(bytes.span, pictureFormat, record, sensorMap, to: sink)
+    try LoneFrame.pass(bytes.span, pictureFormat, record, sensorMap, origin, to: sink)
     sink.end(before: nil)
     return file.withLock { $0 }
   }

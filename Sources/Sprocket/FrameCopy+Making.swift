@@ -79,6 +79,31 @@ extension FrameCopy {
     self.init(bytes, pixels, format, record)
   }
 
+  /// A picture that the program made of a frame: it keeps the frame's number, time, exposure and camera, its
+  /// rate and what makes it upright.
+  ///
+  ///     let bright = try FrameCopy(
+  ///       brightened(copy.bytes), pixels: copy.pixels, width: copy.width, height: copy.height,
+  ///       color: copy.color, like: copy)
+  ///
+  /// Parameters, errors and cost are those of the initialiser with a time. `sensorPoint` stays the frame's
+  /// where the picture has the frame's size; of a picture of another size it is not known, and gives the
+  /// picture's own points.
+  public init(
+    _ bytes: [UInt8], pixels: PixelFormat, width: Int, height: Int, color: Color = .jpeg,
+    like frame: FrameCopy
+  ) throws(RunError) {
+    try self.init(
+      bytes, pixels: pixels, width: width, height: height, color: color, at: frame.record.captured)
+    let count = record.byteCount
+    setRecord(frame.record, frame.origin)
+    record.byteCount = count
+    (format.rate, format.presentation) = (frame.format.rate, frame.format.presentation)
+    if width == frame.format.width, height == frame.format.height {
+      (sensorMap, format.lens) = (frame.sensorMap, frame.format.lens)
+    }
+  }
+
   /// Sides of a picture, in pixels: what JPEG allows. Larger: sums of bytes might leave 64 bits.
   private static let sides = 1...65_535
 
@@ -91,7 +116,9 @@ extension FrameCopy {
   }
 
   /// Makes it a copy of a frame that is known.
-  package mutating func setRecord(_ record: FrameRecord) { self.record = record }
+  package mutating func setRecord(_ record: FrameRecord, _ origin: FrameOrigin) {
+    (self.record, self.origin) = (record, origin)
+  }
 
   /// The format of `bytes` themselves: what a `PushSource` or a writer's input for copies like this one is
   /// made with.
@@ -118,7 +145,7 @@ extension FrameCopy {
     let own = pictureFormat
     guard content != .encoded else { return self }
     let sink = CopySink(content)
-    try LoneFrame.pass(bytes.span, own, record, sensorMap, to: sink)
+    try LoneFrame.pass(bytes.span, own, record, sensorMap, origin, to: sink)
     guard var copy = sink.copy else { return self }
     copy.format = format
     return copy

@@ -32,8 +32,11 @@ public struct FrameCopy: Sendable {
   public internal(set) var record: FrameRecord
   /// The format that the frame had in the run; `pictureFormat` if a program made the copy.
   public internal(set) var format: FrameFormat
+  /// The camera and the date of the frame, for files that are made of the copy; empty where a program made
+  /// the picture.
+  public internal(set) var origin: FrameOrigin
   /// Where the points of the frame in the run lie in the sensor's picture; the lens is `format.lens`.
-  public let sensorMap: SensorMap
+  public internal(set) var sensorMap: SensorMap
   /// The layout of `bytes`: `format.image`, `.grey` for luma, the source's format for its own bytes.
   public let pixels: PixelFormat
   /// In pixels; of luma, after it was reduced.
@@ -49,11 +52,13 @@ public struct FrameCopy: Sendable {
   ) {
     (self.bytes, self.pixels, self.format, self.record) = (bytes, pixels, format, record)
     (width, height, color, sensorMap) = (format.width, format.height, format.color, SensorMap())
+    origin = .unknown
   }
 
   /// `packed` is the picture as red, green and blue, or in the other order, for `.rgb` and `.bgra`.
   init(_ frame: borrowing FrameView, _ content: Content, packed: Span<UInt8>) {
     record = frame.record
+    origin = frame.origin
     format = frame.format
     sensorMap = frame.sensorMap
     var bytes: [UInt8] = []

@@ -32,6 +32,8 @@ public final class PushSource: Source, Sendable {
     /// The bytes of each place.
     var bytes: [[UInt8]]
     var sequence: UInt64 = 0
+    /// A place is being filled: other frames wait for it, and the run's end, too.
+    var isFilling = false
     /// Nothing is pushed any more.
     var isFinished = false
     /// The run takes nothing any more.
@@ -108,7 +110,8 @@ public final class PushSource: Source, Sendable {
   }
 
   /// Has `fill` write a frame where it will be taken from: one copy less. `fill` is called once, if there is
-  /// room; no other call of this source returns meanwhile. Parameters are those of `push(_:)`.
+  /// room. Meanwhile the run goes on, and other frames wait for this one: what `fill` itself pushes to this
+  /// source is `full`. Parameters are those of `push(_:)`.
   public func push(
     captured: Int64? = nil, waiting limit: Duration? = nil,
     filling fill: (consuming MutableSpan<UInt8>) -> Void
@@ -124,28 +127,42 @@ public final class PushSource: Source, Sendable {
 
   /// Whether a frame would be taken now.
   public var hasRoom: Bool {
-    state.withLock { !$0.free.isEmpty && !$0.isClosed && !$0.isFinished }
+    state.withLock { !$0.free.isEmpty && !$0.isFilling && !$0.isClosed && !$0.isFinished }
   }
 
   /// `nil` where there may be room later.
   private func tryToPush(
     _ fill: (consuming MutableSpan<UInt8>) -> Void, captured: Int64?, isLast: Bool
   ) -> Pushed? {
-    let pushed: Pushed? = state.withLock { state in
-      if state.isClosed || state.isFinished { return .over }
-      guard let place = state.free.popLast() else {
-        guard isLast else { return nil }
+    // Taken out of the state, so that nobody waits for `fill`, which is the program's.
+    let (pushed, room) = state.withLock { state -> (Pushed?, (place: Int, bytes: [UInt8])?) in
+      if state.isClosed || state.isFinished { return (.over, nil) }
+      guard !state.isFilling, let place = state.free.popLast() else {
+        guard isLast else { return (nil, nil) }
         if isLive { state.sequence += 1 }
-        return .full
+        return (.full, nil)
       }
-      fill(state.bytes[place].mutableSpan)
+      state.isFilling = true
+      return (.taken, (place, exchange(&state.bytes[place], with: [])))
+    }
+    guard let room else { return pushed }
+    let place = room.place
+    var bytes = room.bytes
+    fill(bytes.mutableSpan)
+    let isOver = state.withLock { state in
+      state.bytes[place] = bytes
+      state.isFilling = false
+      guard !state.isClosed else {
+        state.free.append(place)
+        return true
+      }
       let time = captured ?? usualTime(of: state.sequence)
       state.waiting.append((place, state.sequence, time))
       state.sequence += 1
-      return .taken
+      return false
     }
-    if pushed == .taken { signal() }
-    return pushed
+    signal()
+    return isOver ? .over : .taken
   }
 
   /// The run ends when it has taken what was pushed.
@@ -179,7 +196,9 @@ public final class PushSource: Source, Sendable {
       let seen = changes.value
       let arrival: Arrival? = state.withLock { state in
         if state.isClosed { return .end }
-        guard let first = state.waiting.first else { return state.isFinished ? .end : nil }
+        guard let first = state.waiting.first else {
+          return state.isFinished && !state.isFilling ? .end : nil
+        }
         let captured = Timestamp(nanoseconds: first.captured, clock: clock)
         return .frame(ArrivedFrame(sequence: first.sequence, captured: captured))
       }

@@ -2,13 +2,15 @@ package import SprocketCore
 package import SprocketPixels
 
 extension FrameFormat {
-  /// Passes to `body` where the planes of a picture are, which lie one behind the other without padding. Does
-  /// nothing where there are too few bytes.
+  /// Passes to `body` where the planes of a picture are, which lie one behind the other without padding.
+  /// Returns false, and does nothing, where there are too few bytes.
   package func withPlanes<Failure: Error>(
     of bytes: Span<UInt8>,
     _ body: (PlaneBytes, PlaneBytes?, PlaneBytes?) throws(Failure) -> Void
-  ) throws(Failure) {
-    guard let image, bytes.count >= image.byteCount(width: width, height: height) else { return }
+  ) throws(Failure) -> Bool {
+    guard let image, bytes.count >= image.byteCount(width: width, height: height) else {
+      return false
+    }
     try unsafe bytes.withUnsafeBufferPointer { (memory) throws(Failure) in
       var place = 0
       func next(_ index: Int) -> PlaneBytes? {
@@ -22,6 +24,7 @@ extension FrameFormat {
       let blue = next(1)
       try body(luma, blue, next(2))
     }
+    return true
   }
 }
 

@@ -9,6 +9,7 @@ internal import SprocketPixels
 @safe
 package final class LoneFrame {
   private let format: FrameFormat
+  private let origin: FrameOrigin
   private let parts: FrameParts
   private let unpacker = FrameUnpacker()
   private let storage: UnsafeMutablePointer<FrameStorage>
@@ -26,26 +27,32 @@ package final class LoneFrame {
   /// Throws what the sink throws, and where an encoded frame cannot be decoded.
   package static func pass(
     _ bytes: Span<UInt8>, _ format: FrameFormat, _ record: FrameRecord, _ map: SensorMap,
-    to sink: any Sink
+    _ origin: FrameOrigin, to sink: any Sink
   ) throws(RunError) {
-    let source = SourceDescription(
+    var source = SourceDescription(
       name: "program", format: format, isLive: false, clock: record.captured.clock, capacity: 0)
+    source.ownOrigin = origin
     var setup = SinkSetup(
       format: format, epoch: record.epoch, source: source, isUntouched: true, reports: [],
       stageNames: [])
     try sink.configure(&setup)
-    let frame = try LoneFrame(format, setup)
+    let frame = try LoneFrame(format, origin, setup)
     try frame.pass(bytes, record, map, to: sink)
   }
 
-  private init(_ format: FrameFormat, _ setup: SinkSetup) throws(RunError) {
-    (self.format, parts) = (format, setup.parts.unpacked(format))
+  private init(
+    _ format: FrameFormat, _ origin: FrameOrigin, _ setup: SinkSetup
+  ) throws(RunError) {
+    (self.format, self.origin, parts) = (format, origin, setup.parts.unpacked(format))
     let plan = try unpacker.configure(format: format, parts: parts)
     packedCapacity = setup.packedCapacity
     let places = Self.places(format, parts, plan)
-    guard let packed = unsafe pictureMemory(packedCapacity),
-      let planes = unsafe pictureMemory(places.byteCount)
-    else {
+    let packed = unsafe pictureMemory(packedCapacity)
+    let planes = unsafe pictureMemory(places.byteCount)
+    guard let packed = unsafe packed, let planes = unsafe planes else {
+      // One of the two may be there.
+      unsafe free(packed)
+      unsafe free(planes)
       throw RunError(
         .failed, "no memory for a frame of \(format.width)x\(format.height); use a smaller size",
         change: .size)
@@ -161,7 +168,8 @@ package final class LoneFrame {
   }
 
   private var view: FrameView {
-    let access = FrameAccess(lane: .lane(0), version: .unpacked, format: format, parts: parts)
+    var access = FrameAccess(lane: .lane(0), version: .unpacked, format: format, parts: parts)
+    access.origin = origin
     return unsafe FrameView(
       unsafeStorage: storage, access: access, now: 0, neighbours: .none, events: [], reports: [])
   }

@@ -14,6 +14,7 @@ public struct TIFFTag: RawRepresentable, Hashable, Sendable {
   public static let compression = TIFFTag(259)
   public static let fillOrder = TIFFTag(266)
   public static let photometricInterpretation = TIFFTag(262)
+  public static let imageDescription = TIFFTag(270)
   public static let make = TIFFTag(271)
   public static let model = TIFFTag(272)
   public static let stripOffsets = TIFFTag(273)
@@ -27,13 +28,18 @@ public struct TIFFTag: RawRepresentable, Hashable, Sendable {
   public static let resolutionUnit = TIFFTag(296)
   public static let software = TIFFTag(305)
   public static let dateTime = TIFFTag(306)
+  public static let artist = TIFFTag(315)
   public static let tileOffsets = TIFFTag(324)
   public static let subIFDs = TIFFTag(330)
   public static let jpegOffset = TIFFTag(513)
   public static let jpegByteCount = TIFFTag(514)
   public static let ycbcrPositioning = TIFFTag(531)
   public static let referenceBlackWhite = TIFFTag(532)
+  public static let copyright = TIFFTag(33432)
   public static let exifIFD = TIFFTag(34665)
+  public static let gpsIFD = TIFFTag(34853)
+  /// Windows' own, in UTF-16.
+  public static let windowsComment = TIFFTag(40092)
 
   // TIFF/EP, which DNG takes over.
   public static let cfaRepeatPatternDim = TIFFTag(33421)

@@ -201,6 +201,26 @@ import Testing
     expectEqual(try HeardFile(result.path).pattern, "+0-")
   }
 
+  @Test("a second microphone that fails alike is told of, too") func failedTwice() async throws {
+    let movies = MovieFileOutput()
+    let controls = [ClockSound.Switch(), ClockSound.Switch()]
+    let session = try await Self.started(movies, ClockSound.device("first", controls[0]))
+    let errors = Shared<[String]>([])
+    let runtimeErrors = session.runtimeErrors
+    let watch = Task {
+      for await error in runtimeErrors { errors.change { $0.append(error.description) } }
+    }
+    controls[0].set { $0.isBroken = true }
+    await expectTrue(until { errors.value.count == 1 })
+    try await Self.exchange(session, for: ClockSound.device("second", controls[1]))
+    controls[1].set { $0.isBroken = true }
+    await expectTrue(until { errors.value.count == 2 })
+    await session.stop()
+    watch.cancel()
+    let sentence = "the microphone has failed"
+    expectEqual(errors.value, [sentence, sentence])
+  }
+
   @Test("readers of sound come and go without another run") func readers() async throws {
     let movies = MovieFileOutput()
     let session = try await Self.started(movies, ClockSound.device("read"))

@@ -255,14 +255,14 @@ import Testing
     }
     try await session.start()
     await expectTrue(until { !seen.now.numbers.isEmpty })
-    var isWritten = false
+    let isWritten = Shared(false)
     let first = Task { @MainActor in
       try await back.withConfiguration { c in
         c.set("gain", 1.5)
-        isWritten = true
+        isWritten.change { $0 = true }
       }
     }
-    while !isWritten { await Task.yield() }
+    await expectTrue(until { isWritten.value })
     try await session.switchCamera(to: front)
     let change = try await front.withConfiguration { c in c.set("gain", 1.2) }
     expectEqual(change.values, ["gain": 1.2])

@@ -31,7 +31,8 @@ private final class Films: Sendable {
     let source = PushSource(format: format)
     var settings = MovieCodec()
     settings.name = codec
-    let engine = try Engine(source: source, sinks: [MovieSink(path: path(name), codec: settings, metadata: metadata)])
+    let engine = try Engine(
+      source: source, sinks: [MovieSink(path: path(name), codec: settings, metadata: metadata)])
     try engine.start()
     for (number, time) in times.enumerated() {
       var picture = [UInt8](repeating: 128, count: width * 72)
@@ -45,18 +46,30 @@ private final class Films: Sendable {
   }
 }
 
-/// What ffprobe says that a file says of itself: lines such as `TAG:title=First`.
-private func tags(_ path: String) throws -> Set<String> {
+/// Runs a program. Returns what it writes.
+@discardableResult
+private func run(_ arguments: [String]) throws -> String {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  process.arguments = ["ffprobe", "-v", "error", "-show_entries", "format_tags", path]
-  let pipe = Pipe()
-  process.standardOutput = pipe
+  process.arguments = arguments
+  // Not a pipe: a signal that interrupts Foundation's reading of one stops the program.
+  let output = NSTemporaryDirectory() + "/output-\(UUID().uuidString)"
+  expectTrue(FileManager.default.createFile(atPath: output, contents: nil))
+  defer { try? FileManager.default.removeItem(atPath: output) }
+  process.standardOutput = FileHandle(forWritingAtPath: output)
   try process.run()
-  let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
   process.waitUntilExit()
+  expectEqual(process.terminationStatus, 0)
+  return try String(contentsOfFile: output, encoding: .utf8)
+}
+
+/// What ffprobe says that a file says of itself: lines such as `TAG:title=First`.
+private func tags(_ path: String) throws -> Set<String> {
+  let text = try run(["ffprobe", "-v", "error", "-show_entries", "format_tags", path])
   return Set(text.split(separator: "\n").map(String.init))
 }
+
+private func notes(_ file: [UInt8]) -> PictureNotes? { PictureNotes(file: file.span) }
 
 /// The number of a picture of `Films`, by its brightness.
 private func number(_ frame: FrameCopy) -> Int { (Int(frame.bytes[64 * 20]) + 2) / 4 }
@@ -96,6 +109,41 @@ struct AssetTests {
     let thumbnail = try await asset.thumbnail(at: .seconds(1))
     expectLess(thumbnail.count, photograph.count)
     expectEqual(Array(thumbnail.prefix(2)), [0xFF, 0xD8])
+  }
+
+  @Test("a photograph of a film has the film's camera and date, and no path")
+  func facts() async throws {
+    let films = try Films()
+    var metadata = MovieMetadata()
+    metadata.model = "Type 5"
+    let bare = try films.make("bare.mov")
+    let made = try films.make("made.mov", metadata: metadata)
+    let dated = films.path("dated.mov")
+    try run([
+      "ffmpeg", "-v", "error", "-i", made, "-c", "copy", "-movflags", "use_metadata_tags",
+      "-metadata", "creation_time=2024-05-06T07:08:09Z", dated,
+    ])
+    let unknown = try await Asset(path: bare).photograph(at: .seconds(1))
+    let bareNotes = notes(unknown)
+    expectNotNil(bareNotes)
+    expectNil(bareNotes?.model)
+    expectNil(bareNotes?.taken)
+    let photograph = try await Asset(path: dated).photograph(at: .milliseconds(1500))
+    let found = notes(photograph)
+    expectEqual(found?.model, "Type 5")
+    // The picture that is shown began at 1.48 s.
+    let text = DateFormatter()
+    text.locale = Locale(identifier: "en_US_POSIX")
+    text.dateFormat = "yyyy:MM:dd HH:mm:ss"
+    let begin = try #require(ISO8601DateFormatter().date(from: "2024-05-06T07:08:09Z"))
+    let wanted = "\(text.string(from: begin + 1)).480000"
+    expectEqual(found?.taken?.hasPrefix(wanted), true)
+    for file in [unknown, photograph] {
+      expectFalse(String(decoding: file, as: UTF8.self).contains(films.folder))
+    }
+    let copy = try await Asset(path: dated).frame(at: .milliseconds(1500), .rgb)
+    let drawn = notes(try copy.file(.png))
+    expectEqual(drawn?.taken, found?.taken)
   }
 
   @Test("what is no movie is refused in one sentence") func refusals() async throws {

@@ -91,6 +91,30 @@ import Testing
     expectEqual(engine.summary.ledger.produced, 5)
   }
 
+  /// What the program does while it fills a frame holds up neither the run nor itself.
+  @Test func aFrameIsFilledWithoutALock() throws {
+    let format = FrameFormat(
+      pixelFormat: .grey, width: 8, height: 4, color: .jpeg, rate: FrameRate(frames: 25))
+    let source = PushSource(format: format)
+    let engine = try Engine(source: source, sinks: [NullSink()])
+    try engine.start()
+    let frame = [UInt8](repeating: 1, count: 32)
+    expectEqual(source.push(frame.span), .taken)
+    let last = source.push { room in
+      expectFalse(source.hasRoom)
+      expectEqual(source.push(frame.span, waiting: .zero), .full)
+      // The run waits for the frame that is being filled.
+      source.finish()
+      expectFalse(engine.wait(for: .milliseconds(50)))
+      var room = room
+      for index in room.indices { room[index] = 2 }
+    }
+    expectEqual(last, .taken)
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(engine.summary.ledger.produced, 2)
+    expectEqual(source.push(frame.span), .over)
+  }
+
   @Test func aRunThatIsNeverStartedClosesItsSource() throws {
     let format = FrameFormat(
       pixelFormat: .grey, width: 8, height: 4, color: .jpeg, rate: .unknown)

@@ -36,14 +36,17 @@ public final class AudioFileOutput: TakesAudio, SessionOutput {
   public var recordedFileSize: UInt64 { recordings.present?.fileSize ?? 0 }
 
   /// Begins a recording with the next block of sound. While one is under way it goes on in the new file
-  /// instead: no sample between the two is lost, and none is in both.
+  /// instead: no sample between the two is lost, and none is in both. `limits` are of this file; `nil`: the
+  /// output's own.
   ///
   /// Throws if the output is part of no running session, if that has no microphone, and if no such file can
   /// be made, for example because it exists.
-  public func startRecording(to path: String) throws(CaptureError) -> Recording {
+  public func startRecording(
+    to path: String, limits: RecordingLimits? = nil
+  ) throws(CaptureError) -> Recording {
     let recording = Recording(path: path) { [weak self] in self?.recordings.stop($0) }
     try core.ask("the audio file output") { run throws(CaptureError) in
-      try recordings.start(core, run, recording, settings, limits)
+      try recordings.start(core, run, recording, settings, limits ?? self.limits)
     }
     return recording
   }

@@ -37,6 +37,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   /// What each file says of itself.
   public let metadata: MovieMetadata
   private let turn = OrientationSetting()
+  private let choice = MovieChoice()
   let state = Locked(State())
   /// Those of a session without a camera.
   let sounds = SoundRecordings()
@@ -59,11 +60,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     (self.sound, self.metadata) = (sound, metadata)
     (self.codec, self.shape) = (codec, shape)
     self.quality = quality
-    var limits = limits
-    limits.endsAtDiscontinuity = true
-    // Only `startRecording` begins another file.
-    (limits.fileDuration, limits.fileBytes) = (nil, nil)
-    (self.limits, self.preRoll) = (limits, preRoll)
+    (self.limits, self.preRoll) = (limits.ofOneFile, preRoll)
     core.state.withLock { [turn] in $0.turn = turn }
   }
 
@@ -87,12 +84,12 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     let (taps, late) = try setup.sound(for: core)
-    return [
-      MovieSink(
-        core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
-        codec: codec, shape: shape, isOnDemand: true, limits: limits, preRoll: preRoll,
-        sound: taps, lateSound: late, soundSettings: sound, metadata: metadata)
-    ]
+    let sink = MovieSink(
+      core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
+      codec: codec, shape: shape, isOnDemand: true, limits: limits, preRoll: preRoll,
+      sound: taps, lateSound: late, soundSettings: sound, metadata: metadata)
+    sink.choice = choice
+    return [sink]
   }
 
   var part: Part {
@@ -115,16 +112,24 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   /// Begins a recording with the next frame. While one is under way it goes on in the new file instead: no
   /// frame between the two is lost, and none is in both. A recording that is paused goes on.
   ///
+  /// - Parameters:
+  ///   - path: its ending says what kind of file it is.
+  ///   - limits: of this file alone, counted from its first frame; `nil`: the output's own.
+  ///   - metadata: what this file says of itself, in place of all that the output's files do; `nil`: the same
+  ///     as these.
+  ///
   /// Throws if the output is part of no running session, if its link is disabled, and if no such file can be
   /// made, for example because it exists.
-  public func startRecording(to path: String) throws(CaptureError) -> Recording {
+  public func startRecording(
+    to path: String, limits: RecordingLimits? = nil, metadata: MovieMetadata? = nil
+  ) throws(CaptureError) -> Recording {
     try core.ask("the movie output") { run throws(CaptureError) in
-      try startRecording(to: path, in: run)
+      try startRecording(to: path, limits, metadata, in: run)
     }
   }
 
   private func startRecording(
-    to path: String, in run: SessionRun
+    to path: String, _ limits: RecordingLimits?, _ metadata: MovieMetadata?, in run: SessionRun
   ) throws(CaptureError) -> Recording {
     guard let engine = run.engine else { throw Self.isOver }
     guard core.link.isEnabled else {
@@ -137,22 +142,37 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
           .settingsRefused,
           "a recording of sound alone has no pre-roll; make a movie output without one")
       }
-      guard metadata == MovieMetadata() else {
+      guard (metadata ?? self.metadata) == MovieMetadata() else {
         throw CaptureError(
           .settingsRefused,
-          "a recording of sound alone says nothing of itself; make a movie output without metadata")
+          "a recording of sound alone says nothing of itself; leave out the metadata")
       }
-      try sounds.start(core, run, recording, sound, limits)
+      try sounds.start(core, run, recording, sound, limits ?? self.limits)
       return recording
     }
     sounds.stop()
-    let error: CaptureError? = state.withLock { state in
+    let own = MovieChoice.Value(limits: limits?.ofOneFile, metadata: metadata)
+    if let error = ask(engine, recording, own) { throw error }
+    return recording
+  }
+
+  /// Asks for the recording, which has some settings of its own.
+  private func ask(
+    _ engine: Engine, _ recording: Recording, _ own: MovieChoice.Value
+  ) -> CaptureError? {
+    let path = recording.path
+    return state.withLock { state in
       do throws(RunError) {
         if let id = state.id, !state.isStopping, engine.isUnderWay(id) {
-          try engine.ask([.next(id, path: path)] + (state.isPaused ? [.resume(id)] : []))
+          let more: [Request] = state.isPaused ? [.resume(id)] : []
+          _ = try choice.hold(own) { () throws(RunError) in
+            try engine.ask([.next(id, path: path)] + more)
+          }
         } else {
           let name = core.name
-          state.id = try engine.ask([.record(sink: name, path: path)])[0]
+          state.id = try choice.hold(own) { () throws(RunError) in
+            try engine.ask([.record(sink: name, path: path)])[0]
+          }
         }
         (state.isStopping, state.isPaused) = (false, false)
         state.toStart.append(recording)
@@ -162,19 +182,18 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
         return CaptureError(error, .fileRefused)
       }
     }
-    if let error { throw error }
-    return recording
   }
 
   /// Records until somebody calls `stopRecording`, a limit is reached, or the session ends it, and calls
   /// `delegate` where the caller is. Returns after its last callback. What cannot begin is told to the
-  /// delegate, too.
+  /// delegate, too. `limits` and `metadata` are as for `startRecording`.
   public nonisolated(nonsending) func record(
-    to path: String, delegate: some RecordingDelegate
+    to path: String, limits: RecordingLimits? = nil, metadata: MovieMetadata? = nil,
+    delegate: some RecordingDelegate
   ) async {
     let recording: Recording
     do throws(CaptureError) {
-      recording = try startRecording(to: path)
+      recording = try startRecording(to: path, limits: limits, metadata: metadata)
     } catch {
       return delegate.fileOutput(self, didFinishRecording: RecordingResult(path: path, error))
     }
@@ -273,5 +292,15 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     for recording in left {
       recording.didFinish(RecordingResult(path: recording.path, Self.isOver))
     }
+  }
+}
+
+extension RecordingLimits {
+  /// Limits at which a recording of a session ends: only `startRecording` begins another file.
+  fileprivate var ofOneFile: RecordingLimits {
+    var limits = self
+    limits.endsAtDiscontinuity = true
+    (limits.fileDuration, limits.fileBytes) = (nil, nil)
+    return limits
   }
 }

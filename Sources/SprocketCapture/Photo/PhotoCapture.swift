@@ -21,6 +21,7 @@ struct PhotoProgress: Sendable {
   }
 
   let resolved: ResolvedPhotoSettings
+  let metadata: MovieMetadata
   private let bracket: [BracketStep]
   private let reader: AsyncStream<PhotoEvent>.Continuation
   /// Photographs that have not come.
@@ -40,10 +41,11 @@ struct PhotoProgress: Sendable {
   private var isHeld: Bool
 
   init(
-    _ resolved: ResolvedPhotoSettings, bracket: [BracketStep],
+    _ resolved: ResolvedPhotoSettings, bracket: [BracketStep], _ metadata: MovieMetadata,
     _ reader: AsyncStream<PhotoEvent>.Continuation
   ) {
     (self.resolved, self.bracket, self.reader) = (resolved, bracket, reader)
+    self.metadata = metadata
     isHeld = !bracket.isEmpty
     missing = (0..<max(1, bracket.count)).flatMap { step in
       resolved.formats.map { Place(format: $0, step: step) }
@@ -85,15 +87,14 @@ struct PhotoProgress: Sendable {
     noteCaptured(at: file.record.captured)
     let values = sequence?.made.controls(ofStep: step)
     let isRight = values.flatMap { sequence?.run.shows(file.record, $0) } ?? true
-    let error =
+    let bytes = StillNotes(metadata).added(to: file.bytes)
+    let why: String? =
       isRight
-      ? nil
-      : CaptureError(
-        .failed,
-        "the photograph does not have the exposure of its step: another "
-          + "program, or a loop, has changed it")
+      ? bytes == nil ? "the photograph's EXIF has no room for its metadata; shorten the texts" : nil
+      : "the photograph does not have the exposure of its step: another program, or a loop, has changed it"
+    let error = why.map { CaptureError(.failed, $0) }
     firstError = firstError ?? error
-    deliver(place, error, file)
+    deliver(place, error, file, bytes ?? file.bytes)
     finishIfDone()
   }
 
@@ -144,14 +145,17 @@ struct PhotoProgress: Sendable {
     reader.yield(.didCapture(resolved, at: time))
   }
 
-  private mutating func deliver(_ place: Place, _ error: CaptureError?, _ file: PhotoFile?) {
+  private mutating func deliver(
+    _ place: Place, _ error: CaptureError?, _ file: PhotoFile?, _ bytes: [UInt8] = []
+  ) {
     delivered += 1
     reader.yield(
       .photo(
         CapturedPhoto(
           resolved: resolved, format: place.format, photoCount: delivered,
           bracketStep: bracket.indices.contains(place.step) ? bracket[place.step] : nil,
-          error: error, fileData: file?.bytes ?? [], record: file?.record)))
+          error: error, fileData: bytes, record: file?.record,
+          origin: file?.origin ?? .unknown)))
   }
 
   private mutating func finishIfDone() {
@@ -159,5 +163,18 @@ struct PhotoProgress: Sendable {
     isOver = true
     reader.yield(.didFinish(resolved, firstError))
     reader.finish()
+  }
+}
+
+extension StillNotes {
+  /// Metadata as EXIF has it.
+  fileprivate init(_ metadata: MovieMetadata) {
+    self.init()
+    setTexts(
+      title: metadata.title, make: metadata.make, model: metadata.model,
+      software: metadata.software, artist: metadata.artist, copyright: metadata.copyright,
+      comment: metadata.comment)
+    guard let place = metadata.location else { return }
+    setPlace(latitude: place.latitude, longitude: place.longitude, altitude: place.altitude)
   }
 }

@@ -12,6 +12,9 @@ struct RunningBracket: Sendable {
 
 // Brackets: a capture of several exposures is one `RecordingSequence`.
 extension PhotoOutput {
+  /// Larger brackets take longer, and keep other captures waiting.
+  public static let maxBracketedCapturePhotoCount = 16
+
   /// Asks for the photographs of a bracket. Under the lock, so that none comes before it is expected.
   static func ask(
     _ output: PhotoOutput, _ run: SessionRun, _ bracket: [BracketStep],

@@ -19,6 +19,8 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   private let liveMovies: LiveMovies?
   private let preRoll: PreRoll?
   private let turn = OrientationSetting()
+  /// What a live photo's movie has of its own.
+  let liveChoice = MovieChoice()
   let captures = Locked<[Int64: PhotoProgress]>([:])
   /// The size of the run's photographs, by format.
   private let sizes = Locked<[PhotoFormat: CameraSize]>([:])
@@ -73,9 +75,6 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     }
   }
 
-  /// Larger brackets take longer, and keep other captures waiting.
-  public static let maxBracketedCapturePhotoCount = 16
-
   var neededPixels: @Sendable (PixelFormat) -> Bool {
     let needsMosaic = formats.contains(.dng)
     return { !needsMosaic || $0.isBayer }
@@ -94,11 +93,12 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       var limits = RecordingLimits()
       limits.endsAtDiscontinuity = true
       let (taps, late) = try setup.sound(for: core)
-      sinks.append(
-        MovieSink(
-          liveName, path: "live.mov", hasOwnPaths: true, turn: turn, quality: quality,
-          isOnDemand: true, limits: limits, preRoll: PreRoll(liveMovies.before),
-          sound: taps, lateSound: late))
+      let movie = MovieSink(
+        liveName, path: "live.mov", hasOwnPaths: true, turn: turn, quality: quality,
+        isOnDemand: true, limits: limits, preRoll: PreRoll(liveMovies.before),
+        sound: taps, lateSound: late)
+      movie.choice = liveChoice
+      sinks.append(movie)
     }
     return sinks
   }
@@ -124,7 +124,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   /// requests wait.
   public func capture(_ settings: consuming PhotoSettings) throws(CaptureError) -> PhotoCapture {
     let run = try core.requireRun("the photo output")
-    let (bracket, moment) = (settings.bracket, settings.moment)
+    let (bracket, moment, metadata) = (settings.bracket, settings.moment, settings.metadata)
     let resolved = try resolve(settings, run)
     let (events, reader) = AsyncStream.makeStream(of: PhotoEvent.self)
     let id = resolved.uniqueID
@@ -134,7 +134,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
         if resolved.livePhotoMoviePath != nil, captures.values.contains(where: { $0.live != nil }) {
           return CaptureError(.busy, "another live photo is under way; ask again when it has ended")
         }
-        captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
+        captures[id] = PhotoProgress(resolved, bracket: bracket, metadata, reader)
         let error =
           bracket.isEmpty
           ? Self.ask(self, run, moment, &captures[id]) : Self.ask(self, run, bracket, &captures[id])
@@ -188,6 +188,10 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
         "a bracket has at most \(Self.maxBracketedCapturePhotoCount) steps, not \(settings.bracket.count)"
       )
     }
+    guard settings.metadata.tags.all.isEmpty else {
+      throw CaptureError(
+        .settingsRefused, "a photograph's EXIF has no tags of one's own; leave out metadata.tags")
+    }
     if !settings.bracket.isEmpty { _ = try run.plan(settings.bracket) }
     if settings.flashMode == .on { throw camera.noFlash }
     if settings.moment != .next, preRoll == nil || !settings.bracket.isEmpty {
@@ -234,7 +238,10 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     }
     do throws(RunError) {
       let now = Timestamp(nanoseconds: monotonicNow(), clock: .monotonic)
-      let ids = try engine.ask(requests, at: .captured(moment.choice?.time ?? now))
+      let ids = try output.liveChoice.hold(MovieChoice.Value(metadata: progress?.metadata)) {
+        () throws(RunError) in
+        try engine.ask(requests, at: .captured(moment.choice?.time ?? now))
+      }
       for (id, format) in zip(ids, resolved.formats) {
         progress?.expect(id, PhotoProgress.Place(format: format, step: 0))
       }

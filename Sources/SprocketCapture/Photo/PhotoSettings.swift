@@ -57,6 +57,10 @@ public struct PhotoSettings: ~Copyable, Sendable {
   /// Path of a short movie around the photograph, with the moments before it; `nil` for none. For outputs
   /// that were made with `liveMovies`.
   public var livePhotoMoviePath: String?
+  /// What the photographs say of themselves, in EXIF: title, make, model, software, artist, copyright,
+  /// comment and location, each in place of what Sprocket or the camera writes; what is empty stays. A live
+  /// photo's movie says it, too. EXIF has no `tags`. Costs a copy of each file.
+  public var metadata = MovieMetadata()
 
   private static let count = Atomic<Int64>(0)
 
@@ -73,6 +77,7 @@ public struct PhotoSettings: ~Copyable, Sendable {
     copy.flashMode = flashMode
     copy.moment = moment
     copy.livePhotoMoviePath = livePhotoMoviePath
+    copy.metadata = metadata
     return copy
   }
 }
@@ -104,6 +109,7 @@ public struct CapturedPhoto: Sendable {
   public let fileData: [UInt8]
   /// The frame's number, time and the camera's settings; `nil` if there is an error.
   public let record: FrameRecord?
+  let origin: FrameOrigin
 
   /// A small JPEG of a JPEG, from its EXIF; `nil` where there is none.
   public var thumbnail: [UInt8]? {
@@ -128,7 +134,7 @@ public struct CapturedPhoto: Sendable {
     do throws(RunError) {
       var copy = try FrameCopy(
         fileData, pixels: .mjpeg, width: header.width, height: header.height, at: record.captured)
-      copy.setRecord(record)
+      copy.setRecord(record, origin)
       return try copy.converted(to: content)
     } catch {
       throw CaptureError(error)

@@ -160,6 +160,13 @@ public actor CaptureSession {
     run?.device == nil ? nil : run?.engine?.description.format
   }
 
+  /// The sound that outputs get of the microphone: known as soon as `start` has opened it, before the first
+  /// block. `nil` while the session does not run, and without a microphone. Another microphone that takes its
+  /// place in a running session gives the same format.
+  public var activeSoundFormat: AudioFormat? {
+    run?.sound.flatMap { $0.device == nil ? nil : $0.engine.description.format }
+  }
+
   /// The account of the present run, or of the last one; `nil` before the first.
   public internal(set) var summary: RunSummary? {
     get { run?.engine?.summary ?? lastSummary }

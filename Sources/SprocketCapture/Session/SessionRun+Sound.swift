@@ -25,7 +25,10 @@ struct SessionSound: Sendable {
 extension SessionRun {
   func setSound(_ sound: SessionSound?) {
     endSilence()
-    state.withLock { $0.sound = sound }
+    state.withLock { state in
+      if state.sound?.engine !== sound?.engine { state.toldLosses = 0 }
+      state.sound = sound
+    }
   }
 
   var sound: SessionSound? { state.withLock(\.sound) }
@@ -69,12 +72,14 @@ extension SessionRun {
   }
 
   private func tellLoss(of engine: AudioEngine) {
-    let news = engine.errors.map { CaptureError($0) }
+    let all = engine.errors.map { CaptureError($0) }
     let new = state.withLock { state in
       state.sound?.isLossTold = true
-      let new = news.filter { !state.toldErrors.contains($0.description) }
+      // Another microphone may fail with the same sentence.
+      let new = all.dropFirst(state.toldLosses)
+      state.toldLosses = all.count
       state.toldErrors = state.toldErrors + new.map(\.description)
-      return new
+      return Array(new)
     }
     // A run of sound alone ends by it, and tells of it then.
     guard device != nil else { return state.withLock { $0.toldErrors = [] } }

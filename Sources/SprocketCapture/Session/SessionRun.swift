@@ -42,6 +42,8 @@ final class SessionRun: Sendable {
     var sound: SessionSound?
     /// Errors that were told while the run went on.
     var toldErrors: [String] = []
+    /// Errors of the sound's engine that were told: the engine lists them in order.
+    var toldLosses = 0
   }
 
   let state: Locked<State>

@@ -155,10 +155,6 @@ public final class AssetWriter: Sendable {
     }
   }
 
-  /// Longest time (nanoseconds) from the last picture to the end, 23 hours: tracks of more than 2^32 samples
-  /// have no index. Larger: a time of another clock is taken for an end.
-  private static let longestEnd: Int64 = 82_800_000_000_000
-
   /// Pictures and sound end at that time, nanoseconds on their clock: the last picture lasts until then, and
   /// so does the sound. What is appended later is taken if it is before that time; the rest is `.late`.
   /// Pictures at that time or later that were appended before are left out of a `.mov` or `.mp4`; a `.mkv`
@@ -170,22 +166,7 @@ public final class AssetWriter: Sendable {
   public func endSession(at time: Int64) throws(CaptureError) {
     let (movie, sounds) = try core.withLock { (core) throws(CaptureError) in
       guard case .writing = core.state else { throw Self.outOfTurn("endSession", core.state) }
-      let shown = core.videos.first?.shown
-      if let shown, time <= shown.first {
-        throw CaptureError(
-          .settingsRefused,
-          "the session cannot end at \(time) ns, since its first picture is shown at \(shown.first) ns; end "
-            + "it later"
-        )
-      }
-      let latest = max(shown?.last ?? .min, timeline.start ?? .min).clampedSum(Self.longestEnd)
-      guard time <= latest else {
-        throw CaptureError(
-          .settingsRefused,
-          "the session cannot end at \(time) ns, more than 23 hours behind what was appended; give a time of "
-            + "the pictures' clock")
-      }
-      try timeline.end(at: time)
+      try timeline.end(at: time, pictures: core.videos.first?.shown)
       return (core.movie, core.sounds)
     }
     movie?.end(at: time)

@@ -32,7 +32,12 @@ final class WriterTimeline: Sendable {
 
   func begin(at time: Int64) { state.withLock { $0.start = time } }
 
-  func end(at time: Int64) throws(CaptureError) {
+  /// Longest time (nanoseconds) from the last picture to the end, 23 hours: tracks of more than 2^32 samples
+  /// have no index. Larger: a time of another clock is taken for an end.
+  private static let longestEnd: Int64 = 82_800_000_000_000
+
+  /// The session ends at `time`. `pictures`: when the first and the last one are shown.
+  func end(at time: Int64, pictures: (first: Int64, last: Int64)?) throws(CaptureError) {
     try state.withLock { (state) throws(CaptureError) in
       if let end = state.end {
         throw CaptureError(
@@ -42,6 +47,19 @@ final class WriterTimeline: Sendable {
         throw CaptureError(
           .settingsRefused,
           "the session cannot end at \(time) ns, since it started at \(start) ns; end it later")
+      }
+      if let pictures, time <= pictures.first {
+        throw CaptureError(
+          .settingsRefused,
+          "the session cannot end at \(time) ns, since its first picture is shown at \(pictures.first) ns; "
+            + "end it later")
+      }
+      let latest = max(pictures?.last ?? .min, state.start ?? .min).clampedSum(Self.longestEnd)
+      guard time <= latest else {
+        throw CaptureError(
+          .settingsRefused,
+          "the session cannot end at \(time) ns, more than 23 hours behind what was appended; give a time of "
+            + "the pictures' clock")
       }
       state.end = time
     }

@@ -33,7 +33,8 @@ final class DNGPacker: Packer {
   init(_ mosaic: MosaicStill, _ facts: StillFacts) {
     self.mosaic = mosaic
     exif = ExifWriter(facts)
-    device = facts.device
+    // Every DNG has a name of its camera (DNG 1.4, UniqueCameraModel).
+    device = facts.device.isEmpty ? Array("unknown".utf8) : facts.device
     start = Self.start(mosaic)
     tiff = TIFFWriter(capacity: start)
     preview = [UInt8](repeating: 0, count: mosaic.previewBytes)

@@ -31,8 +31,8 @@ struct ExifWriter {
 
   private let facts: StillFacts
   private var text = ASCIIText(capacity: 1024)
-  /// `nil` where only a file's own time line is known: then no time is written, and runs over the same file
-  /// make the same stills.
+  /// `nil` where only a file's own time line is known: then no time is written. Runs over the same file make
+  /// the same stills.
   private var captured: CalendarTime?
 
   /// Where the offset of the strip stands.
@@ -55,16 +55,14 @@ struct ExifWriter {
     hasSubIFD: Bool = false,
     own: TIFFHeader? = nil, in bytes: Span<UInt8> = Span()
   ) -> Links {
-    captured = WallClock.shared.time(of: frame.record.captured).map {
-      CalendarTime(nanoseconds: $0)
-    }
+    captured = facts.origin.date(of: frame.record.captured).map { CalendarTime(nanoseconds: $0) }
     let link = tiff.begin()
     tiff.beginDirectory(room: 30, linkedAt: link)
     if let strip { addPicture(strip, &tiff) }
     if let make = own?.make { tiff.add(.make, text: bytes.extracting(make)) }
     if let model = own?.model {
       tiff.add(.model, text: bytes.extracting(model))
-    } else {
+    } else if !facts.device.isEmpty {
       tiff.add(.model, text: facts.device.span)
     }
     if let strip { stripPlace = tiff.add(.stripOffsets, long: UInt32(strip.offset)) }
@@ -232,7 +230,8 @@ struct ExifWriter {
 
 /// What is the same for all stills of an epoch.
 struct StillFacts: Sendable {
-  /// Name of the device or file.
+  let origin: FrameOrigin
+  /// The camera's name; empty for none.
   let device: [UInt8]
   let width: Int
   let height: Int
@@ -243,10 +242,11 @@ struct StillFacts: Sendable {
   let isGrey: Bool
   let isSRGB: Bool
 
-  init(device: String, _ format: FrameFormat, turn: OrientationSetting? = nil) {
+  init(_ origin: FrameOrigin, _ format: FrameFormat, turn: OrientationSetting? = nil) {
     self.turn = turn
+    self.origin = origin
     // EXIF's texts are ASCII; 255 characters hold any device's name.
-    self.device = device.unicodeScalars.prefix(255).map {
+    device = origin.camera.unicodeScalars.prefix(255).map {
       32..<127 ~= $0.value ? UInt8($0.value) : UInt8(ascii: "?")
     }
     (width, height) = (format.width, format.height)

@@ -18,7 +18,7 @@ public final class JPEGStillPacker: Packer {
   /// `needs` are those of frames that are encoded; `nil` for a camera's own JPEGs. With `turn` each file gets
   /// the orientation that it has then.
   public init(
-    _ needs: JPEGPacker.Requirements?, quality: Int, device: String, _ format: FrameFormat,
+    _ needs: JPEGPacker.Requirements?, quality: Int, origin: FrameOrigin, _ format: FrameFormat,
     hasThumbnail: Bool, turn: OrientationSetting? = nil
   ) throws(RunError) {
     packer = if let needs { try JPEGPacker(needs, quality: quality) } else { nil }
@@ -28,7 +28,7 @@ public final class JPEGStillPacker: Packer {
       ? subsampling.flatMap {
         StillThumbnail(width: format.width, height: format.height, $0)
       } : nil
-    exif = ExifWriter(StillFacts(device: device, format, turn: turn))
+    exif = ExifWriter(StillFacts(origin, format, turn: turn))
   }
 
   public func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {

@@ -26,13 +26,13 @@ public struct StillPlan: Sendable {
     if kind == .dng {
       let mosaic = try MosaicStill(source.format, levels)
       content = .dng(mosaic)
-      facts = StillFacts(device: source.name, source.format, turn: turn)
+      facts = StillFacts(source.origin, source.format, turn: turn)
       (parts, capacity) = (.encoded, DNGPacker.capacity(mosaic))
       packerBytes = 17 * mosaic.previewBytes + capacity - mosaic.byteCount
       return
     }
     let raster = try StillRaster(format, source: source.format, isUntouched: isUntouched)
-    facts = StillFacts(device: source.name, format, turn: turn)
+    facts = StillFacts(source.origin, format, turn: turn)
     parts = raster.parts
     if kind == .png {
       content = .png(raster)

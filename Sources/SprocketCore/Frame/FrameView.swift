@@ -16,6 +16,8 @@ public struct FrameView: ~Copyable {
   /// The format of the pixels that are read; that of `edit()` is what `configure` returned.
   public let format: FrameFormat
   let writtenFormat: FrameFormat
+  /// Kept by whoever lends the view.
+  private unowned(unsafe) let knownOrigin: FrameOrigin?
   /// What may be read of the pixels.
   let parts: FrameParts
   /// By how much `reducedImage` is reduced.
@@ -49,12 +51,16 @@ public struct FrameView: ~Copyable {
     writtenFormat = access.writtenFormat
     parts = access.parts
     imageScale = access.imageScale
+    unsafe knownOrigin = access.origin
     self.now = Timestamp(nanoseconds: now, clock: .monotonic)
     unsafe self.neighbours = neighbours
   }
 
   /// Number, time and camera settings of the frame.
   public var record: FrameRecord { unsafe storage.pointee.records[lane] }
+
+  /// The frame's camera, and the date of its film, in a sink; unknown for stages.
+  public var origin: FrameOrigin { unsafe knownOrigin ?? .unknown }
 
   /// Nanoseconds from `captured` to `now`; `nil` where the source's clock is not monotonic.
   public var age: Int64? { now.nanoseconds(since: record.captured) }
@@ -180,6 +186,8 @@ public struct FrameAccess: Sendable {
   /// How many frames before and after this one may be read.
   public var history = 0
   public var lookahead = 0
+  /// Where frames come from; whoever lends a view keeps it. `nil` for stages.
+  public var origin: FrameOrigin?
 
   public init(
     lane: RecordIndex, version: VersionIndex, written: VersionIndex? = nil, isInPlace: Bool = false,

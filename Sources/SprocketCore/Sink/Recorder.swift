@@ -103,6 +103,8 @@ public protocol RecordingFile: AnyObject {
   var durableCount: UInt64 { get }
   /// Bytes that the user may still write to its file system; `nil` if that is unknown.
   var freeByteCount: UInt64? { get }
+  /// Limits of its own, counted from its first frame, in place of the recorder's; by default none.
+  var ownLimits: RecordingLimits? { get }
   /// Paths of older files that were deleted when it was complete, to keep a total; by default none.
   var deletedFiles: [String] { get }
   /// Why such a file could not be deleted: an error of the run, which goes on; by default none.
@@ -114,6 +116,7 @@ public protocol RecordingFile: AnyObject {
 }
 
 extension RecordingFile {
+  public var ownLimits: RecordingLimits? { nil }
   public var deletedFiles: [String] { [] }
   public var deletionError: RunError? { nil }
 }

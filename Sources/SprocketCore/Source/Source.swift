@@ -104,6 +104,11 @@ public struct SourceDescription: Sendable {
   /// Another program asks for each frame by its number. Stages that need frames in order are refused.
   public var isAskedByNumber = false
 
+  /// Where its frames come from, for pictures' files; `nil`: from a camera of the source's name.
+  public var ownOrigin: FrameOrigin?
+  /// Where its frames come from, for pictures' files.
+  public var origin: FrameOrigin { ownOrigin ?? FrameOrigin(camera: name) }
+
   /// Describes a source; everything else is set afterwards.
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,

@@ -73,11 +73,17 @@ extension SinkRecorder {
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
     if isDiskFull(job, record) { return .disk }
     guard let first = firstCaptured else { return nil }
-    let bytes = job.file.byteCount
-    if let limit = limits.duration, record.isPast(limit, since: first) { return .duration }
-    if let limit = limits.bytes, earlierBytes + bytes >= limit { return .size }
-    guard job.written > 0, var start = job.record.firstFrame?.captured else { return nil }
-    start.nanoseconds = start.nanoseconds.clampedSum(job.record.pausedNanoseconds)
+    let (limits, bytes) = (self.limits, job.file.byteCount)
+    let start = job.written > 0 ? job.start : nil
+    // Limits of a file's own are about that file, others about all files of the recording.
+    let isOwn = job.file.ownLimits != nil
+    if let limit = limits.duration, let begin = isOwn ? start : first,
+      record.isPast(limit, since: begin)
+    {
+      return .duration
+    }
+    if let limit = limits.bytes, (isOwn ? 0 : earlierBytes) + bytes >= limit { return .size }
+    guard let start else { return nil }
     if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
     let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false
     guard isLong || limits.fileBytes.map({ bytes >= $0 }) ?? false else { return nil }
@@ -95,6 +101,17 @@ extension SinkRecorder {
     if let last = lastDiskCheck, !record.isPast(.seconds(1), since: last) { return false }
     lastDiskCheck = record.captured
     return job.file.freeByteCount.map { $0 < limit } ?? false
+  }
+}
+
+extension RecordingJob {
+  /// When its first frame was captured, later by its pauses.
+  fileprivate var start: Timestamp? {
+    var start = record.firstFrame?.captured
+    if let time = start?.nanoseconds {
+      start?.nanoseconds = time.clampedSum(record.pausedNanoseconds)
+    }
+    return start
   }
 }
 

@@ -28,7 +28,8 @@ final class SinkRecorder: @unchecked Sendable {
   let stamped: StampedOutput
   let list: RecordingList
   private let finisher: Finisher
-  let limits: RecordingLimits
+  /// The first recording's own, or the sink's.
+  var limits: RecordingLimits { jobs.first?.file.ownLimits ?? recorder.limits }
   private(set) var nextStamp: UInt64 = 0
   /// Whether frames are admitted, as the latest applied stamp says.
   private(set) var isAdmitting = false
@@ -71,8 +72,7 @@ final class SinkRecorder: @unchecked Sendable {
     self.list = list
     self.finisher = finisher
     self.shared = shared
-    limits = recorder.limits
-    let kept = try recorder.preRoll.map { limits throws(RunError) in try PacketHistory(limits) }
+    let kept = try recorder.preRoll.map { preRoll throws(RunError) in try PacketHistory(preRoll) }
     (history, choices) = recorder.preRoll?.use == .choices ? (nil, kept) : (kept, nil)
     isAdmitting = kept != nil
   }

@@ -273,6 +273,7 @@ final class LaneWorker: @unchecked Sendable {
   private func sinkView(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) -> FrameView {
     var access = epoch.plan.sinkAccess
     access.lane = .lane(laneIndex)
+    access.origin = epoch.origin
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: time, neighbours: .none,
       reports: epoch.facts.reports)

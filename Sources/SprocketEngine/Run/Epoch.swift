@@ -31,6 +31,8 @@ final class Epoch: @unchecked Sendable {
   /// Whether it differs from the epoch before in its sinks alone: same `index`, no discontinuity.
   let isContinuous: Bool
   let source: SourceDescription
+  /// That of the source, which frames that are lent refer to.
+  let origin: FrameOrigin
   let plan: ChainPlan
   let stages: [ChainStage]
   let sinks: [SinkPlace]
@@ -63,7 +65,7 @@ final class Epoch: @unchecked Sendable {
     index = request.index
     generation = request.generation
     isContinuous = request.isContinuous
-    source = request.source
+    (source, origin) = (request.source, request.source.origin)
     self.plan = plan
     stages = request.stages
     self.sinks = sinks
@@ -82,7 +84,7 @@ final class Epoch: @unchecked Sendable {
     index = old.index
     self.generation = generation
     isContinuous = true
-    source = old.source
+    (source, origin) = (old.source, old.origin)
     plan = old.plan
     stages = old.stages
     self.sinks = sinks

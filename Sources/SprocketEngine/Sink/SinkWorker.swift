@@ -197,6 +197,7 @@ final class SinkWorker: @unchecked Sendable {
   func view(of slot: UnsafeMutablePointer<FrameStorage>, now: Int64) -> FrameView {
     var access = epoch.plan.sinkAccess
     access.lane = place.tap
+    access.origin = epoch.origin
     access.parts = place.setup?.parts ?? []
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: now, neighbours: .none,

@@ -25,8 +25,14 @@ extension MovieRecording {
     planes bytes: Span<UInt8>, of format: FrameFormat, _ record: FrameRecord
   ) throws(RunError) {
     let tick = try advance(record)
-    try format.withPlanes(of: bytes) { (luma, blue, red) throws(RunError) in
+    let isWhole = try format.withPlanes(of: bytes) { (luma, blue, red) throws(RunError) in
       try encode(luma, blue, red, tick)
+    }
+    guard isWhole else {
+      throw RunError(
+        .failed,
+        "a picture of \(format.width)x\(format.height) came with \(bytes.count) bytes, which are too few; "
+          + "record again")
     }
     try noteWritten()
   }

@@ -46,8 +46,11 @@ final class MovieRecording: RecordingFile {
   private let keptTotal: KeptTotal?
   private(set) var deletedFiles: [String] = []
   private(set) var deletionError: RunError?
-  /// What the source's file says of itself.
+  /// What the file says of itself.
   var tags: [String: String] = [:]
+  /// What it has in place of its sink's own.
+  var choice = MovieChoice.Value()
+  var ownLimits: RecordingLimits? { choice.limits }
   /// Where pictures are encoded: lines of frames that wait for them, and how many bytes belong to which tick.
   var lines = SoundBacklog()
   var lineTicks: [(tick: Int64, count: Int)] = []

@@ -13,6 +13,7 @@ extension MovieSink {
     let room = asked == pattern ? keptTotal?.makeRoom() : nil
     let file = try make(
       name, container, isMadeUp: order.isMadeUp || asked.hasNumber, sound: sound)
+    file.choice = choice?.value ?? file.choice
     file.note(room)
     return file
   }

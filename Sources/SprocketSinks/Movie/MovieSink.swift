@@ -90,6 +90,8 @@ public final class MovieSink: Recorder {
   /// Where the movie ends, and what is behind that.
   package let ending = MovieEnding()
   private let metadata: MovieMetadata
+  /// What the next recording has of its own; `nil` where none can. Set before the run.
+  package var choice: MovieChoice?
   /// The error of the first file that could not be completed when the next one began.
   var failure: RunError?
   let names = MovieNames()
@@ -251,7 +253,7 @@ public final class MovieSink: Recorder {
   func describe(_ file: MovieRecording) {
     guard let format else { return }
     file.describe(description(format, isEncoded: encoding != nil), encoding)
-    file.tags = metadata.tags(over: sourceTags, in: file.container)
+    file.tags = (file.choice.metadata ?? metadata).tags(over: sourceTags, in: file.container)
     fileFormat = (format, needs != nil)
     fitsFile = true
   }
@@ -294,7 +296,5 @@ public final class MovieSink: Recorder {
   }
 
   /// Once, however many epochs there are.
-  func note(_ text: String) {
-    if !ownNotes.contains(text) { ownNotes.append(text) }
-  }
+  func note(_ text: String) { if !ownNotes.contains(text) { ownNotes.append(text) } }
 }

@@ -6,6 +6,7 @@ public struct PhotoFile: Sendable {
   /// The path of the recording's request: what the caller calls it.
   public let key: String
   public let record: FrameRecord
+  public let origin: FrameOrigin
   public let format: StillFormat
   /// In pixels.
   public let width: Int
@@ -113,7 +114,8 @@ public final class PhotoSink: Recorder {
     batch.durableCount += 1
     onPhoto(
       PhotoFile(
-        key: batch.path, record: record, format: format, width: size.width,
+        key: batch.path, record: record, origin: content?.origin ?? .unknown, format: format,
+        width: size.width,
         height: size.height, bytes: bytes))
   }
 

@@ -11,7 +11,7 @@ struct StillContent {
   }
 
   private let kind: Kind
-  private let device: String
+  let origin: FrameOrigin
   private let turn: OrientationSetting?
 
   /// Declares what such stills need of each frame. `note` is told what a still cannot keep.
@@ -19,7 +19,7 @@ struct StillContent {
     _ format: StillFormat, of sink: String, mosaic: MosaicLevels, turn: OrientationSetting? = nil,
     _ setup: inout SinkSetup, _ note: (String) -> Void
   ) throws(RunError) {
-    device = setup.source.name
+    origin = setup.source.origin
     self.turn = turn
     guard format == .jpeg else {
       let plan = try StillPlan(
@@ -50,10 +50,10 @@ struct StillContent {
     switch kind {
     case .own(let format):
       try JPEGStillPacker(
-        nil, quality: quality, device: device, format, hasThumbnail: hasThumbnail, turn: turn)
+        nil, quality: quality, origin: origin, format, hasThumbnail: hasThumbnail, turn: turn)
     case .encoded(let needs, let format):
       try JPEGStillPacker(
-        needs, quality: quality, device: device, format, hasThumbnail: hasThumbnail, turn: turn)
+        needs, quality: quality, origin: origin, format, hasThumbnail: hasThumbnail, turn: turn)
     case .plan(let plan): try plan.makePacker()
     }
   }

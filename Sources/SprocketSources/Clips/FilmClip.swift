@@ -22,8 +22,19 @@ public struct FilmClip: Sendable {
       guard let found else { return nil }
       part = found
     } catch {
-      throw RunError(opening: error)
+      guard error.code == .noVideo, Self.hasSound(path) else { throw RunError(opening: error) }
+      throw RunError(
+        .usage,
+        "\(path) has sound alone, and a composition joins films; give a movie, and join files of sound with "
+          + "another program, such as ffmpeg's concat")
     }
+  }
+
+  private static func hasSound(_ path: String) -> Bool {
+    do throws(MediaError) {
+      _ = try SoundReader(path: path, isInterrupted: { false })
+      return true
+    } catch { return false }
   }
 
   public var path: String { part.path }

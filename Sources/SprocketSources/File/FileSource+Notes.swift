@@ -11,6 +11,7 @@ extension FileSource {
       clock: isReal ? .monotonic : .media,
       capacity: 0, frameCount: count)
     description.tags = tags
+    description.ownOrigin = FrameOrigin(camera: tags.camera, date: date)
     description.hdr = hdr
     description.leadIn = leadIn
     description.isAskedByNumber = asked != nil
@@ -69,6 +70,13 @@ extension FileSource {
     return notes
   }
 
+  /// Notes the date that the film has for its first picture, which is at `time` on its clock, nanoseconds.
+  func noteDate(ofTime time: Int64) {
+    let begun = tags["creation_time"].flatMap { seconds($0) } ?? 0
+    // Clocks that were never set say 1970, or 1904.
+    date = begun > 0 ? (begun * 1_000_000_000).clampedDifference(time) : nil
+  }
+
   /// The date is that of the first frame that is played; `time` is how much later that is than the file's
   /// first, nanoseconds. A date that is not written as FFmpeg does is left as it is.
   func moveDate(by time: Int64) {
@@ -79,6 +87,14 @@ extension FileSource {
     let seconds = date + time / 1_000_000_000
     moved.appendISODate(CalendarTime(nanoseconds: seconds * 1_000_000_000, inUTC: true))
     tags["creation_time"] = String(decoding: moved.bytes, as: UTF8.self)
+  }
+}
+
+extension [String: String] {
+  /// Name of the camera that a film was recorded with, as the film has it; empty for none.
+  fileprivate var camera: String {
+    let names: Set = ["model", "com.apple.quicktime.model"]
+    return first { names.contains($0.key.lowercased()) }?.value ?? ""
   }
 }
 

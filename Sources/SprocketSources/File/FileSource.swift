@@ -73,6 +73,8 @@ public final class FileSource: Source {
   var missingByteCount: Int64 = 0
   var streamNote: String?
   var tags: [String: String] = [:]
+  /// The date of time 0, nanoseconds since 1970, where the film tells it.
+  var date: Int64?
   var hdr: HDRMetadata?
   var leadIn = Duration.zero
   var timeNotes: [String] = []
@@ -145,6 +147,7 @@ public final class FileSource: Source {
         try begin(at: time)
       }
       tags = info.tags
+      noteDate(ofTime: first ?? 0)
       hdr = HDRMetadata(info.hdr, picture?.hdr)
       moveDate(by: (held?.time ?? 0) - (first ?? held?.time ?? 0))
     } catch {

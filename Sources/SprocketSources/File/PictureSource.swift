@@ -115,6 +115,8 @@ public final class PictureSource: Source {
       name: name, format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
       capacity: 0, frameCount: entries.count)
     description.leadIn = leadIn
+    // Names of files are no cameras.
+    description.ownOrigin = .unknown
     return description
   }
 

@@ -108,6 +108,8 @@ public final class ReplaySource: Source {
       clock: settings.live ? .monotonic : .recorded,
       capacity: format.pixelFormat.isEncoded ? room : size)
     description.isAskedByNumber = asked != nil
+    // The path is no camera.
+    description.ownOrigin = .unknown
     return description
   }
 
