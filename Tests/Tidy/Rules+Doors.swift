@@ -13,8 +13,8 @@ extension Rules {
     Permission("Sources/SprocketCore/Source", ["Source"], "what a film says of itself"),
     Permission("Sources/SprocketCore/Stage", ["LiveSettings"], "what files and news tell of"),
     Permission(
-      "Sources/SprocketLibAV", ["Demuxer", "MediaInfo", "SoundReader"], "what a film says of itself"
-    ),
+      "Sources/SprocketLibAV", ["Demuxer", "MediaInfo", "MediaJoin", "MediaPart", "SoundReader"],
+      "what a film says of itself"),
     Permission(
       "Sources/SprocketMCAP", ["MCAPCursor", "MCAPFormat", "MCAPRecord", "MCAPRecord+Writing"],
       "the metadata of a file"),

@@ -11,11 +11,17 @@ extension FileSource {
       clock: isReal ? .monotonic : .media,
       capacity: 0, frameCount: count)
     description.tags = tags
-    description.ownOrigin = FrameOrigin(camera: tags.camera, date: date)
+    description.ownOrigin = FrameOrigin(camera: camera, date: date)
     description.hdr = hdr
     description.leadIn = leadIn
     description.isAskedByNumber = asked != nil
     return description
+  }
+
+  /// Name of the camera that the film was recorded with, as the film has it; empty for none.
+  private var camera: String {
+    let names: Set = ["model", "com.apple.quicktime.model"]
+    return tags.first { names.contains($0.key.lowercased()) }?.value ?? ""
   }
 
   func note(_ info: MediaInfo) {
@@ -87,14 +93,6 @@ extension FileSource {
     let seconds = date + time / 1_000_000_000
     moved.appendISODate(CalendarTime(nanoseconds: seconds * 1_000_000_000, inUTC: true))
     tags["creation_time"] = String(decoding: moved.bytes, as: UTF8.self)
-  }
-}
-
-extension [String: String] {
-  /// Name of the camera that a film was recorded with, as the film has it; empty for none.
-  fileprivate var camera: String {
-    let names: Set = ["model", "com.apple.quicktime.model"]
-    return first { names.contains($0.key.lowercased()) }?.value ?? ""
   }
 }
 
