@@ -28,9 +28,7 @@ import Testing
 }
 
 /// Does something when its name is asked for the last of several times.
-///
-/// Unchecked: one thread uses it.
-private final class SinkOfTheEnd: AudioSink, @unchecked Sendable {
+private final class SinkOfTheEnd: AudioSink {
   private var left: Int
   private let body: () -> Void
   private(set) var hasRun = false

@@ -38,7 +38,7 @@ public final class OutputCore: Sendable {
   /// a hyphen.
   let name: String
   let state = Locked(State())
-  /// Held while the run is asked for something, and while the output leaves its run. Taken before other locks.
+  /// Held while the run is asked for something, and while the output leaves it. Taken before other locks.
   private let asking = Locked(())
 
   private static let count = Atomic<Int>(0)

@@ -39,10 +39,8 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     mosaic: MosaicLevels = MosaicLevels(), preRoll: PreRoll? = nil, liveMovies: LiveMovies? = nil
   ) {
     (self.liveMovies, self.preRoll) = (liveMovies, preRoll)
-    self.formats = formats
-    self.quality = quality
-    self.hasThumbnails = hasThumbnails
-    self.mosaic = mosaic
+    (self.formats, self.quality) = (formats, quality)
+    (self.hasThumbnails, self.mosaic) = (hasThumbnails, mosaic)
     core.state.withLock { [turn] in $0.turn = turn }
   }
 
