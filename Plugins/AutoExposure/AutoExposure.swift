@@ -240,7 +240,9 @@ public struct AutoExposure: Stage {
     report.writes = writes
     let isMeasured = state == .adjusting || state == .converged || state == .limited
     report.error = isMeasured ? control.error : .nan
-    report.lag = isMeasured ? UInt32(control.lag.lag) : 0
+    report.lag = isMeasured ? UInt32(control.lag.longest) : 0
+    report.leastLag = isMeasured ? UInt32(control.lag.shortest) : 0
+    report.unsure = isMeasured ? control.unsure : .nan
     report.slope = isMeasured ? control.response.slope : .nan
     frame.write(report, writer)
   }

@@ -51,19 +51,13 @@ struct ExposureControl: Sendable {
   static let smoothing = 0.2
   /// Minimum further change worth writing, as a fraction of the change still in flight. Larger: fewer
   /// writes on the way.
-  static let leastFurtherShare = 0.2
+  static let leastFurtherShare = 0.1
   /// Minimum further change worth writing while another is in flight, in EV. Larger: fewer writes on the
   /// way.
-  static let leastFurther = 0.15
+  static let leastFurther = 0.1
   /// Fraction taken off the part of a step above 1 EV: large errors are measured less accurately. Larger:
   /// less overshoot, more steps.
   static let caution = 0.05
-  /// Smallest change while it is unknown whether the picture answers, in EV: what `PictureLag` can see,
-  /// and 0.1 for a driver that rounds. Larger: an answer is surer to be seen, small errors are overshot.
-  static let probe = PictureLag.watched + 0.1
-  /// Frames between two changes while the picture's lag is unknown: how long a change is watched, and 4
-  /// for the longest delay of a source. Larger: the lag is surer, the start slower.
-  static let framesApart = DelayWatch.patience + 4
   /// Sign changes of the error on the way to a setting from which the measured lag is doubted. Larger: a
   /// wrong lag swings longer, noise is mistaken for it less often.
   static let mostTurns = 6
@@ -86,6 +80,8 @@ struct ExposureControl: Sendable {
   private(set) var lag: PictureLag
   /// The right setting minus the one last asked for, in EV.
   private(set) var error = 0.0
+  /// How far apart the settings are that the newest frame may show, in EV.
+  private(set) var unsure = 0.0
   private var asked: (setting: Double, number: UInt64)?
   private var smoothed = 0.0
   private var errorBefore = 0.0
@@ -112,16 +108,19 @@ struct ExposureControl: Sendable {
   /// `alreadyAtNearest`.
   mutating func next(_ reading: Reading) -> Double? {
     let levels = LevelShares(reading.histogram)
-    let shown = lag.setting(
+    let shown = lag.settings(
       of: reading.number, told: reading.setting, gain: reading.gain, levels, response)
-    if lag.isWaiting { return nil }
-    response.learn(levels, setting: shown)
+    unsure = shown.upperBound - shown.lowerBound
+    let isSure = unsure < 0.01
+    if isSure { response.learn(levels, setting: shown.lowerBound) }
     let step = step(reading, levels)
-    let right = shown + step - Self.caution * max(abs(step) - 1, 0) * (step < 0 ? -1 : 1)
-    let wanted = min(max(right, range.lowerBound), range.upperBound)
+    let change = step - Self.caution * max(abs(step) - 1, 0) * (step < 0 ? -1 : 1)
     if let asked, reading.number - asked.number > Self.patience { self.asked = nil }
     let current = asked?.setting ?? reading.setting
-    let isInForce = abs(shown - current) < 0.01
+    // Of the settings that may be right, the one that takes the smallest change.
+    let right = min(max(current, shown.lowerBound + change), shown.upperBound + change)
+    let wanted = min(max(right, range.lowerBound), range.upperBound)
+    let isInForce = isSure && abs(shown.lowerBound - current) < 0.01
     error = wanted - current
     smoothed += (error - smoothed) * Self.smoothing
     defer { errorBefore = error }
@@ -136,34 +135,32 @@ struct ExposureControl: Sendable {
       response.forget()
     }
     countTurns()
-    if abs(error) <= (lag.isKnown ? Self.arrived : Self.probe / 2) {
+    if abs(error) <= Self.arrived {
       if isInForce { settle(as: wanted == right ? .converged : .limited) }
       return nil
     }
-    // One change at a time, until an answer has been seen.
-    if !lag.isKnown, let asked, reading.number - asked.number <= Self.framesApart { return nil }
     // Where the last change had no answer, one at a time.
     if !isInForce, lag.unanswered > 0 { return nil }
     // The error is measured better after the change in flight has arrived than corrected now by a small step.
-    let least = max(Self.leastFurther, Self.leastFurtherShare * abs(current - shown))
-    if !isInForce, abs(error) < least { return nil }
+    let flying = max(abs(current - shown.lowerBound), abs(current - shown.upperBound))
+    let least = max(Self.leastFurther, Self.leastFurtherShare * flying)
+    if flying > Self.leastFurther, abs(error) < least { return nil }
     let most = isFirst ? min(speed, Self.firstStep) : speed
-    // A change must be large enough for the picture to show it. Many small ones would move a picture that
-    // never responds to the end of the range.
-    let smallest = lag.isKnown ? 0 : Self.probe
-    let size = max(min(abs(error), most), smallest)
+    let size = min(abs(error), most)
     return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
   }
 
   /// The lag of a part that was measured since the last call.
-  mutating func takeMeasuredLag() -> (part: PictureLag.Part, frames: Int)? { lag.takeMeasured() }
+  mutating func takeMeasuredLag() -> (part: PictureLag.Part, frames: ClosedRange<Int>)? {
+    lag.takeMeasured()
+  }
 
   /// With a wrong lag the loop would swing for ever: after many turns the lag is measured again.
   private mutating func countTurns() {
     turns = error * errorBefore < 0 ? turns + 1 : turns
     guard turns > Self.mostTurns else { return }
     turns = 0
-    lag.measureAgain()
+    lag.forget()
   }
 
   /// `setting`, the supported value nearest to what `next` returned, was requested at that frame.

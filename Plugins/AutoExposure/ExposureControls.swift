@@ -67,7 +67,7 @@ struct ExposureControls: Sendable {
   var lags: [ControlDelayTime?] { [exposure, gain].map { $0?.pictureDelay } }
 
   /// Lets the source know a lag that was measured.
-  func measured(_ lag: (part: PictureLag.Part, frames: Int)) {
+  func measured(_ lag: (part: PictureLag.Part, frames: ClosedRange<Int>)) {
     switch lag.part {
     case .exposure: exposure?.measured(pictureDelay: lag.frames)
     case .gain: gain?.measured(pictureDelay: lag.frames)

@@ -1,28 +1,51 @@
 import SprocketCore
 
-/// Tells which setting a frame shows, and measures the lag for that: the frames between a setting being
-/// reported in force and the picture showing it. Pure.
+/// Tells which settings a frame may show, and measures the lags of exposure and gain for that: the frames
+/// between a value being reported in force and the picture showing it. Pure.
 ///
 /// The scene source reports the setting that the picture shows. A V4L2 driver reports when it accepted a
-/// value; the picture shows it one to four frames later, and the driver does not report that. So a change is
-/// watched (`DelayWatch`) until the picture responds. Until the first response the setting that a frame shows
-/// is unknown, and no other change should be requested.
+/// value; the picture shows it one to four frames later, and the driver does not report that. Exposure and
+/// gain may have different lags.
 ///
-/// Exposure and gain have a lag each. A change of both is attributed to the one that makes up most of it.
+/// Each pair of lags predicts by how much each frame is brighter than the one before. Pairs whose predictions
+/// fit the pictures clearly worse than the best pair's are ruled out. A frame may show what any other pair
+/// says: while both lags are unknown, anything that was in force in the latest frames. "The picture does not
+/// answer" is one more prediction.
+///
+/// Constants without another source were found by trial on the simulated sensor of the tests.
 struct PictureLag: Sendable {
   /// A part of the setting.
   enum Part: Int, Sendable, CaseIterable {
     case exposure, gain
   }
 
-  /// Smallest change that is watched, in EV. Larger: noise is mistaken for an answer less often, the lag
-  /// is learned later.
-  static let watched = 0.3
-  /// Fraction of a change that one part makes up, so that the lag found is that part's. Larger: mixed changes
-  /// are less often taken for one of them.
-  static let ownShare = 0.8
-  /// Settings that are kept, one per frame: more than `DelayWatch.patience` and any lag that it allows.
-  static let memory = 16
+  /// Lags that are considered, from 0, in frames. Larger: slower sensors are right, too, and a change whose
+  /// answer is not seen is waited for longer.
+  static let count = Int(DelayWatch.patience) + 1
+  /// Settings that are kept, one per frame: more than any lag that can be given. Larger: no use.
+  static let memory = 64
+  /// Cost beyond the best pair's from which a pair is ruled out. A cost is the negative logarithm of the
+  /// likelihood, so 5 is 1 in 150. Larger: lags are surer, and known later.
+  static let doubt = 5.0
+  /// Cost of each lag other than the one that an earlier run measured: a large change outweighs it.
+  /// Larger: a wrong one is replaced later.
+  static let keptCost = 8.0
+  /// Most that one frame adds to a cost. Larger: a change of light rules out more.
+  static let mostCost = 6.0
+  /// Most by which a pair's cost exceeds the best pair's. Larger: lags are surer, and one that was measured
+  /// wrongly is corrected later.
+  static let mostBelief = 10.0
+  /// Smallest change between two frames that tells pairs apart, in EV. Larger: noise decides less often.
+  static let least = 0.1
+  /// Error of a predicted change, as a fraction of it: the curve is not known. Larger: lags are known later.
+  static let misfit = 0.25
+  /// The same error once the curve was learned.
+  static let learnedMisfit = 0.15
+  /// Least standard deviation of a change between two frames of the same setting, in EV. Larger: noise
+  /// decides less often, and small changes tell less.
+  static let leastNoise = 0.03
+  /// Weight of the newest frame in the measured noise, 0 to 1. Larger: noise is followed sooner.
+  static let follow = 0.1
 
   private struct Told: Sendable {
     var number: UInt64
@@ -30,127 +53,185 @@ struct PictureLag: Sendable {
     var exposure: Double
     var gain: Double
 
-    var setting: Double { exposure + gain }
-
     subscript(part: Part) -> Double { part == .exposure ? exposure : gain }
   }
 
-  private struct Watch: Sendable {
-    var delay: DelayWatch
-    var change: Double
-    /// The part that makes up most of the change; `nil` if both do.
-    var part: Part?
-    var before: LevelShares
-  }
+  /// One value for each lag.
+  private typealias ByLag = InlineArray<9, Double>
 
-  /// In frames, by part; `nil` before it is known.
-  private var lags: [UInt64?]
-  /// By part: the lag is a setting, and no measurement replaces it.
-  private let isGiven: [Bool]
-  /// A lag that was measured since `takeMeasured`.
-  private var measured: (part: Part, frames: Int)?
-  /// True if the lag is known: the picture has responded to a change, or the source reports the setting that
-  /// is shown.
-  private(set) var isKnown: Bool
-  /// True if the source reports the setting that the picture shows. Then no change is watched.
-  private let isTold: Bool
-  /// Changes in a row that the picture did not answer.
-  private(set) var unanswered = 0
-  private var watch: Watch?
+  /// By pair of lags, `exposure * count + gain`; infinite for what is excluded. A lag that is fixed is the
+  /// first of its part's.
+  private var costs = InlineArray<81, Double>(repeating: 0)
+  /// Cost of the prediction that the picture does not answer.
+  private var noAnswer = 0.0
+  /// By part: the lag, if the source tells it or the user gave it.
+  private let fixed: [Int?]
+  /// By part: its lag was known before, or the picture has ruled out some.
+  private var isMeasured: [Bool]
+  private var reported: [ClosedRange<Int>?] = [nil, nil]
+  private var isReportDue = false
+  /// By part and lag: what the newest frame shows, in EV.
+  private var exposures = ByLag(repeating: 0)
+  private var gains = ByLag(repeating: 0)
   private var history: [Told] = []
   private var levels: LevelShares?
+  /// Variance of changes between frames of the same setting, in EV squared.
+  private var noise = 0.0
+  /// Changes in a row that the picture did not answer.
+  private(set) var unanswered = 0
 
-  /// `known`: lags of exposure and gain, as the source knows them.
+  /// `isTold`: the source reports the setting that the picture shows. `known`: lags of exposure and gain, as
+  /// the source knows them.
   init(isTold: Bool, known: [ControlDelayTime?] = [nil, nil]) {
-    self.isTold = isTold
-    lags = known.map { $0.map { UInt64(clamping: $0.frames) } }
-    isGiven = known.map { $0?.origin == .given }
-    isKnown = isTold || known.contains { $0 != nil }
+    fixed = known.map { isTold ? 0 : $0?.origin == .given ? $0?.frames : nil }
+    isMeasured = known.map { isTold || $0 != nil }
+    for part in Part.allCases {
+      let kept = known[part.rawValue].map { min($0.shortest, Self.count - 1)...min($0.frames, Self.count - 1) }
+      for pair in costs.indices {
+        let lag = index(part, of: pair)
+        if fixed[part.rawValue] != nil {
+          if lag > 0 { costs[pair] = .infinity }
+        } else if let kept, !kept.contains(lag) {
+          costs[pair] += Self.keptCost
+        }
+      }
+    }
     history.reserveCapacity(Self.memory)
   }
 
-  /// The longer of the lags that are known, in frames.
-  var lag: UInt64 { lags.reduce(0) { max($0, $1 ?? 0) } }
-
-  /// Whether a change is in force and the picture should have answered to it by now.
-  private(set) var isWaiting = false
-
-  /// Takes in a frame and the setting that the source reports in force for it, and how much of that is gain,
-  /// in EV; returns the setting that its picture shows, as far as is known.
-  mutating func setting(
-    of number: UInt64, told setting: Double, gain: Double, _ levels: LevelShares,
-    _ response: ToneResponse
-  ) -> Double {
-    if isTold { return setting }
-    let told = Told(number: number, exposure: setting - gain, gain: gain)
-    if let last = history.last, watch == nil, abs(setting - last.setting) >= Self.watched,
-      unanswered > 0 || isQuiet(before: number), let before = self.levels
-    {
-      watch = Watch(
-        delay: DelayWatch(from: number, lastFrame: last.number), change: setting - last.setting,
-        part: part(of: told, since: last), before: before)
-    }
-    if history.count == Self.memory { history.removeFirst() }
-    history.append(told)
-    self.levels = levels
-    isWaiting = false
-    if let watch { look(watch, at: number, levels, response) }
-    return shown(.exposure, at: number) + shown(.gain, at: number)
+  private func index(_ part: Part, of pair: Int) -> Int {
+    part == .exposure ? pair / Self.count : pair % Self.count
   }
 
-  private func shown(_ part: Part, at number: UInt64) -> Double {
-    // A part that was never changed by itself is taken to be as late as the other.
-    let lag = lags[part.rawValue] ?? lag
+  /// Takes in a frame and the setting that the source reports in force for it, and how much of that is gain,
+  /// in EV; returns the settings that its picture may show.
+  mutating func settings(
+    of number: UInt64, told setting: Double, gain: Double, _ levels: LevelShares,
+    _ response: ToneResponse
+  ) -> ClosedRange<Double> {
+    if history.count == Self.memory { history.removeFirst() }
+    history.append(Told(number: number, exposure: setting - gain, gain: gain))
+    let before = (exposures, gains)
+    for lag in 0..<Self.count {
+      exposures[lag] = shown(.exposure, at: number, lag)
+      gains[lag] = shown(.gain, at: number, lag)
+    }
+    if history.count > 1, fixed.contains(nil), let last = self.levels {
+      compare(
+        response.difference(of: levels, from: last), before, isLearned: response.isLearned)
+    }
+    self.levels = levels
+    return shown
+  }
+
+  private func shown(_ part: Part, at number: UInt64, _ lag: Int) -> Double {
+    let lag = UInt64(fixed[part.rawValue] ?? lag)
     return (history.last { $0.number + lag <= number } ?? history[0])[part]
   }
 
-  private func part(of told: Told, since last: Told) -> Part? {
-    let changes = Part.allCases.map { abs(told[$0] - last[$0]) }
-    let whole = changes[0] + changes[1]
-    return Part.allCases.first { changes[$0.rawValue] >= Self.ownShare * whole }
-  }
-
-  /// Whether an answer could not be one to an earlier change.
-  private func isQuiet(before number: UInt64) -> Bool {
-    zip(history, history.dropFirst()).allSatisfy { before, after in
-      after.number + DelayWatch.patience < number || abs(after.setting - before.setting) < 0.01
+  /// What the newest frame may show, in EV.
+  private var shown: ClosedRange<Double> {
+    let most = least + Self.doubt
+    var (low, high) = (Double.infinity, -Double.infinity)
+    for pair in costs.indices where costs[pair] <= most {
+      let setting = exposures[pair / Self.count] + gains[pair % Self.count]
+      (low, high) = (min(low, setting), max(high, setting))
     }
+    return low...high
   }
 
-  private mutating func look(
-    _ watch: Watch, at number: UInt64, _ levels: LevelShares, _ response: ToneResponse
+  private var least: Double {
+    var least = Double.infinity
+    for pair in costs.indices { least = min(least, costs[pair]) }
+    return least
+  }
+
+  /// Takes by how much the newest frame is brighter than the one before, in EV.
+  private mutating func compare(
+    _ seen: Double?, _ before: (exposures: ByLag, gains: ByLag), isLearned: Bool
   ) {
-    let share = response.difference(of: levels, from: watch.before).map { $0 / watch.change }
-    var watch = watch
-    let result = watch.delay.see(share: share, at: number)
-    self.watch = watch
-    switch result {
-    case .waiting: isWaiting = share != nil && number - watch.delay.start >= lag
-    case .incomparable: self.watch = nil
-    case .unanswered:
+    guard let seen else { return }
+    func predicted(_ pair: Int) -> Double {
+      let (one, other) = (pair / Self.count, pair % Self.count)
+      return exposures[one] - before.exposures[one] + gains[other] - before.gains[other]
+    }
+    var most = 0.0
+    for pair in costs.indices where costs[pair].isFinite { most = max(most, abs(predicted(pair))) }
+    guard most >= Self.least else {
+      let small = min(abs(seen), 3 * Self.leastNoise)
+      noise += (small * small - noise) * Self.follow
+      return
+    }
+    let variance = max(Self.leastNoise * Self.leastNoise, 2 * noise)
+    func cost(_ predicted: Double) -> Double {
+      let misfit = (isLearned ? Self.learnedMisfit : Self.misfit) * max(abs(predicted), abs(seen))
+      let error = seen - predicted
+      return min(error * error / (2 * (variance + misfit * misfit)), Self.mostCost)
+    }
+    for pair in costs.indices { costs[pair] += cost(predicted(pair)) }
+    noAnswer += cost(0)
+    let least = min(least, noAnswer)
+    noAnswer = min(noAnswer - least, Self.mostBelief)
+    for pair in costs.indices where costs[pair].isFinite {
+      costs[pair] = min(costs[pair] - least, Self.mostBelief)
+    }
+    conclude()
+  }
+
+  /// Counts changes without an answer.
+  private mutating func conclude() {
+    let least = least
+    if noAnswer + Self.doubt < least {
       unanswered += 1
-      self.watch = nil
-    case .shown(let frames, let isCertain):
-      for part in Part.allCases where !isGiven[part.rawValue] {
-        let isFirst = watch.part == nil && lags[part.rawValue] == nil
-        if watch.part == part || isFirst { lags[part.rawValue] = UInt64(frames) }
-      }
-      if let part = watch.part, isCertain { measured = (part, frames) }
-      isKnown = true
+      forget()
+    } else if least + Self.doubt < noAnswer {
       unanswered = 0
-      self.watch = nil
+      isReportDue = true
     }
   }
 
-  /// The lag that was measured since the last call, of one part.
-  mutating func takeMeasured() -> (part: Part, frames: Int)? {
-    defer { measured = nil }
-    return measured
+  /// Lags of a part that are not ruled out, in frames.
+  func lags(_ part: Part) -> ClosedRange<Int> {
+    if let frames = fixed[part.rawValue] { return frames...frames }
+    let most = least + Self.doubt
+    var (low, high) = (Self.count, 0)
+    for pair in costs.indices where costs[pair] <= most {
+      (low, high) = (min(low, index(part, of: pair)), max(high, index(part, of: pair)))
+    }
+    return low...high
+  }
+
+  /// The longer of the lags that were measured, in frames; 0 if none was.
+  var longest: Int {
+    Part.allCases.reduce(0) { isMeasured[$1.rawValue] ? max($0, lags($1).upperBound) : $0 }
+  }
+
+  /// The shorter of them, in frames.
+  var shortest: Int {
+    let lags = Part.allCases.compactMap { isMeasured[$0.rawValue] ? self.lags($0).lowerBound : nil }
+    return lags.min() ?? 0
+  }
+
+  /// Lags of a part that the pictures have told since the last call.
+  mutating func takeMeasured() -> (part: Part, frames: ClosedRange<Int>)? {
+    guard isReportDue else { return nil }
+    for part in Part.allCases where fixed[part.rawValue] == nil {
+      let lags = lags(part)
+      guard lags != reported[part.rawValue], lags.count < Self.count else { continue }
+      reported[part.rawValue] = lags
+      isMeasured[part.rawValue] = true
+      return (part, lags)
+    }
+    isReportDue = false
+    return nil
   }
 
   /// The picture changed by itself, so it may respond to changes again.
   mutating func tryAgain() { unanswered = 0 }
 
-  /// The measured lag may be wrong: measures it again.
-  mutating func measureAgain() { isKnown = isTold }
+  /// Forgets what was measured: it may be wrong.
+  mutating func forget() {
+    for pair in costs.indices where costs[pair].isFinite { costs[pair] = 0 }
+    noAnswer = 0
+  }
 }

@@ -136,6 +136,7 @@ public struct Bracket: Stage {
     report.measured = chosen?.measured ?? .nan
     report.value = chosen?.value ?? .nan
     report.verified = chosen?.proof ?? .none
+    report.isCertain = chosen.map { $0.proof == .picture || control.areDelaysKnown } ?? false
     frame.write(report, writer)
   }
 
@@ -154,6 +155,11 @@ extension BracketControl {
     case .restoring: .restoring
     case .over: failure == nil ? .complete : .failed
     }
+  }
+
+  /// Whether it is known which frames show the values of a step, without a look at them.
+  var areDelaysKnown: Bool {
+    plan?.moved.allSatisfy { controls[$0].pictureDelay != nil } ?? false
   }
 
   /// Why not every step was taken, also if the run ended before that; `nil` if all were.

@@ -51,10 +51,10 @@ extension BracketControl {
     self.watch = watch
     switch result {
     case .waiting: return
-    case .shown(let frames, let isCertain):
+    case .shown(let frames):
       showsFrom = look.number
-      found(frames, of: index, isCertain)
-      guard isCertain || probeCount >= Self.mostProbes else { return goBack(look) }
+      found(frames, of: index)
+      guard frames.count == 1 || probeCount >= Self.mostProbes else { return goBack(look) }
       // The next frame shows all of it.
       isProbeShown = true
     case .unanswered, .incomparable:
@@ -72,10 +72,10 @@ extension BracketControl {
       look.mean, since: referenceMean, look.score, since: referenceScore) ? 1 : 0
   }
 
-  private mutating func found(_ frames: Int, of index: Int, _ isCertain: Bool) {
+  private mutating func found(_ frames: ClosedRange<Int>, of index: Int) {
     guard isMeasured(index) else { return }
-    delays[index] = UInt64(frames)
-    if isCertain { controls[index].measured(pictureDelay: frames) }
+    delays[index] = UInt64(frames.upperBound)
+    controls[index].measured(pictureDelay: frames)
   }
 
   /// Whether the delay of a control comes from its picture, and not from the user or the source.
@@ -236,7 +236,8 @@ extension BracketControl {
     guard look.number > showsFrom, look.number == lastNumber + 1 else { return }
     let moved = controls.indices.filter { answered[$0] > 0 && answered[$0] >= writtenAt }
     guard moved.count == 1, let index = moved.first else { return }
-    found(Int(look.number - answered[index]), of: index, true)
+    let frames = Int(look.number - answered[index])
+    found(min(controls[index].pictureDelay?.shortest ?? frames, frames)...frames, of: index)
   }
 
   /// Whether a lens has had the time for its way, and its focus score no longer changes. Other controls do

@@ -109,7 +109,15 @@ struct SummaryDocument: Encodable {
     }
     struct Delay: Encodable {
       let frames: Int
+      /// The shortest, where it varies or was not measured to a frame.
+      let shortest: Int?
       let origin: String
+
+      init(_ delay: ControlDelayTime) {
+        frames = delay.frames
+        shortest = delay.shortest < delay.frames ? delay.shortest : nil
+        origin = delay.origin.rawValue
+      }
     }
     let name, format: String
     let width, height: Int
@@ -129,10 +137,7 @@ struct SummaryDocument: Encodable {
       let known = source.controls?.isSteered == true ? source.controls?.delays : nil
       delays = known.map { known in
         Dictionary(
-          known.map {
-            ($0.control, Delay(frames: $0.delay.frames, origin: $0.delay.origin.rawValue))
-          },
-          uniquingKeysWith: { $1 })
+          known.map { ($0.control, Delay($0.delay)) }, uniquingKeysWith: { $1 })
       }
     }
   }

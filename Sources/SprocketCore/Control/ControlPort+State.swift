@@ -1,7 +1,7 @@
 // What is known of a source's controls beside ranges and values: delays, and what is to be put back.
 
 /// A control's delay: frames from the answer to a write until the picture shows the value. 0 if the frame of
-/// the answer shows it.
+/// the answer shows it. It is a range where it varies, or was not measured to a frame.
 public struct ControlDelayTime: Sendable, Hashable {
   /// How the delay is known.
   public enum Origin: String, Sendable {
@@ -15,11 +15,16 @@ public struct ControlDelayTime: Sendable, Hashable {
     case measured
   }
 
+  /// Longest delay in frames: from there on each picture shows the value.
   public var frames: Int
+  /// Shortest delay in frames: each picture before shows the value from before. At most `frames`.
+  public var shortest: Int
   public var origin: Origin
 
-  public init(frames: Int, _ origin: Origin) {
-    self.frames = frames
+  public init(frames: Int, _ origin: Origin) { self.init(frames...frames, origin) }
+
+  public init(_ frames: ClosedRange<Int>, _ origin: Origin) {
+    (shortest, self.frames) = (frames.lowerBound, frames.upperBound)
     self.origin = origin
   }
 }
@@ -49,11 +54,11 @@ extension ControlPort {
   }
 
   /// For a stage: the delay was measured in the picture. A given or told one stays as it is.
-  public func measured(delay frames: Int, of control: UInt16) {
+  public func measured(delay frames: ClosedRange<Int>, of control: UInt16) {
     memory.withLock { memory in
       let known = memory.delays[Int(control)]?.origin
       guard known != .given, known != .told else { return }
-      memory.delays[Int(control)] = ControlDelayTime(frames: frames, .measured)
+      memory.delays[Int(control)] = ControlDelayTime(frames, .measured)
     }
   }
 

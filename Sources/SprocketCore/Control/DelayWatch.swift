@@ -24,10 +24,9 @@ public struct DelayWatch: Sendable {
   /// What has been measured so far.
   public enum Result: Sendable, Hashable {
     case waiting
-    /// The picture shows the change since `frames` frames after the answer's frame. `isCertain` is false if
-    /// frames were lost around the answer or the change: then the delay may be shorter or longer than that
-    /// by as many frames.
-    case shown(frames: Int, isCertain: Bool)
+    /// The picture shows the change, with a delay in this range of frames: a single one, unless frames were
+    /// lost around the answer or the change.
+    case shown(ClosedRange<Int>)
     /// The pictures could be compared, and did not change.
     case unanswered
     /// The pictures could not be compared: they are too dark, clipped, or of different scenes.
@@ -36,32 +35,35 @@ public struct DelayWatch: Sendable {
 
   /// The frame of the answer.
   public let start: UInt64
+  /// The frame that may have been the first after the driver took the value: `start`, or one that was lost
+  /// before it.
+  private let earliest: UInt64
   private var last: UInt64
-  private var isCertain: Bool
-  /// The first frame that showed something of the change.
-  private var first: (number: UInt64, isCertain: Bool)?
+  /// The first frame that showed something of the change, and the first that may have.
+  private var first: (number: UInt64, after: UInt64)?
 
   /// `start` is the frame of the answer to the write, `lastFrame` the one that was seen before it.
   public init(from start: UInt64, lastFrame: UInt64) {
     self.start = start
+    earliest = min(start, lastFrame &+ 1)
     last = max(lastFrame, start &- 1)
-    isCertain = lastFrame &+ 1 >= start
   }
 
   /// Takes the part of the change that a frame shows, 0 for none and 1 for all; `nil` if it cannot be
   /// compared with the frame before the change.
   public mutating func see(share: Double?, at number: UInt64) -> Result {
     guard number >= start else { return .waiting }
-    let follows = number == last &+ 1
+    let after = last &+ 1
     last = number
     let waited = number - start
     guard let share else { return waited >= Self.patience ? .incomparable : .waiting }
     // In the dark an answer may seem smaller than it is; the first sign of it is when it came.
-    if share >= Self.sign, first == nil { first = (number, follows) }
+    if share >= Self.sign, first == nil { first = (number, after) }
     if share >= Self.answer {
-      let first = first ?? (number, follows)
+      let first = first ?? (number, after)
       return .shown(
-        frames: Int(clamping: first.number - start), isCertain: isCertain && first.isCertain)
+        Int(clamping: min(first.after, first.number) - start)...Int(
+          clamping: first.number - earliest))
     }
     // A single frame of noise was no sign.
     if share < Self.sign { first = nil }

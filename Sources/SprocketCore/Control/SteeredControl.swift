@@ -140,9 +140,12 @@ public struct SteeredControl: Sendable {
 
 extension SteeredControl {
   /// Whether the frame was taken with what was last written: all writes are answered, and the picture has
-  /// followed, by a delay of 0 where it is not known. True before the first write.
+  /// followed, by the longest delay, or by `DelayWatch.patience` where it is not known. True before the first
+  /// write.
   public func isShown(at number: UInt64) -> Bool {
-    pending.isEmpty && number >= answered + UInt64(clamping: pictureDelay?.frames ?? 0)
+    guard pending.isEmpty, applied != nil else { return pending.isEmpty }
+    let delay = pictureDelay.map { UInt64(clamping: $0.frames) } ?? DelayWatch.patience
+    return number >= answered + delay
   }
 
   /// The value now, as the source last said, in the role's unit; `nil` if it is not known.
@@ -152,7 +155,9 @@ extension SteeredControl {
   public var pictureDelay: ControlDelayTime? { port.delay(of: index) }
 
   /// The delay was measured in the picture: it is kept for the next run of this device.
-  public func measured(pictureDelay frames: Int) { port.measured(delay: frames, of: index) }
+  public func measured(pictureDelay frames: ClosedRange<Int>) {
+    port.measured(delay: frames, of: index)
+  }
 
   /// What a write changes, as it is now, in the source's own numbers; `nil` if it is not known.
   public var valueNow: (control: UInt16, value: Double)? {

@@ -35,8 +35,13 @@ public struct AutoExposureReport: FrameReport {
   public var isShown = false
   /// Frames from the latest write that was answered to the frame of the answer; NaN before.
   public var delay = Double.nan
-  /// Frames by which the picture follows the answer; 0 where that is not known.
+  /// Most frames by which the picture follows the answer, of exposure and gain; 0 where that is not known.
   public var lag: UInt32 = 0
+  /// Fewest frames by which it does; the same as `lag` where both are known and alike.
+  public var leastLag: UInt32 = 0
+  /// How far apart the settings are that this frame may have been taken with, in EV: 0 where it is known
+  /// with which. NaN where no setting is known.
+  public var unsure = Double.nan
   /// EV of exposure for one EV of the meter's, as learned.
   public var slope = Double.nan
   /// Times that something was asked for in this run.
@@ -52,6 +57,8 @@ public struct AutoExposureReport: FrameReport {
       ReportField("gain_asked", unit: "factor", \.gain),
       ReportField("delay", unit: "frames", \.delay),
       ReportField("lag", unit: "frames", \.lag),
+      ReportField("lag_least", unit: "frames", \.leastLag),
+      ReportField("unsure", unit: "EV", \.unsure),
       ReportField("slope", unit: "EV/EV", \.slope),
       ReportField("writes", unit: "writes", \.writes),
     ]

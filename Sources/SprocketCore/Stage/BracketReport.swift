@@ -43,6 +43,9 @@ public struct BracketReport: FrameReport {
   public var value = Double.nan
   /// What shows that a chosen frame is that of its step.
   public var verified = Proof.none
+  /// Whether it is sure that a chosen frame is that of its step: the picture shows it, or the frame comes
+  /// after the longest delay that was measured or told.
+  public var isCertain = false
   /// Whether the bracket is over: complete or failed.
   public var isOver = false
 
@@ -58,6 +61,7 @@ public struct BracketReport: FrameReport {
       ReportField("value", \.value),
       ReportField("verified", \.verified),
       ReportField("over", \.isOver),
+      ReportField("certain", \.isCertain),
     ]
   }
 }

@@ -105,9 +105,11 @@ extension CameraSource {
     }
   }
 
-  /// Keeps the delays that this run measured. A folder that cannot be written costs a note.
+  /// Keeps the delays that this run measured to the frame. A folder that cannot be written costs a note.
   func keepDelays() {
-    let measured = controls.port.delays.filter { $0.delay.origin == .measured }
+    let measured = controls.port.delays.filter {
+      $0.delay.origin == .measured && $0.delay.shortest == $0.delay.frames
+    }
     guard !measured.isEmpty, let identity, let file = DelayFile(of: identity) else { return }
     do throws(RunError) {
       try file.add(
