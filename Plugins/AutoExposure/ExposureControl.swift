@@ -55,6 +55,9 @@ struct ExposureControl: Sendable {
   /// Minimum further change worth writing while another is in flight, in EV. Larger: fewer writes on the
   /// way.
   static let leastFurther = 0.1
+  /// Error that is risked where it is not known what a frame shows, in EV. Larger: fewer frames are waited
+  /// for, and steps overshoot by as much.
+  static let slack = 0.1
   /// Fraction taken off the part of a step above 1 EV: large errors are measured less accurately. Larger:
   /// less overshoot, more steps.
   static let caution = 0.05
@@ -117,8 +120,10 @@ struct ExposureControl: Sendable {
     let change = step - Self.caution * max(abs(step) - 1, 0) * (step < 0 ? -1 : 1)
     if let asked, reading.number - asked.number > Self.patience { self.asked = nil }
     let current = asked?.setting ?? reading.setting
-    // Of the settings that may be right, the one that takes the smallest change.
-    let right = min(max(current, shown.lowerBound + change), shown.upperBound + change)
+    // The smallest change that is right for what the frame may show, but for `slack`.
+    let slack = min(Self.slack, unsure / 2)
+    let right = min(
+      max(current, shown.lowerBound + slack + change), shown.upperBound - slack + change)
     let wanted = min(max(right, range.lowerBound), range.upperBound)
     let isInForce = isSure && abs(shown.lowerBound - current) < 0.01
     error = wanted - current

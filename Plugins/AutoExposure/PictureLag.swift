@@ -40,7 +40,7 @@ struct PictureLag: Sendable {
   /// Error of a predicted change, as a fraction of it: the curve is not known. Larger: lags are known later.
   static let misfit = 0.25
   /// The same error once the curve was learned.
-  static let learnedMisfit = 0.15
+  static let learnedMisfit = 0.1
   /// Least standard deviation of a change between two frames of the same setting, in EV. Larger: noise
   /// decides less often, and small changes tell less.
   static let leastNoise = 0.03

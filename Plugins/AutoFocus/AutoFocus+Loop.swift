@@ -3,10 +3,10 @@ import SprocketCore
 // What happens at each frame: answers in, a look, a write, a report.
 
 extension AutoFocus {
-  var report: Report? {
+  func report(at number: UInt64) -> Report? {
     guard let control else { return nil }
     var report = Report(control)
-    report.isShown = isShown && wanted == nil
+    report.isShown = wanted == nil && lens?.isShown(at: number) == true
     return report
   }
 
@@ -14,7 +14,7 @@ extension AutoFocus {
   mutating func takeAnswers(_ frame: borrowing FrameView) {
     for index in 0..<frame.eventCount {
       switch lens?.answer(frame.event(index)) {
-      case .applied: isShown = true
+      case .applied: answer = frame.event(index).number
       case .refused: stop("the camera refuses to move the lens")
       case nil: break
       }
@@ -30,13 +30,14 @@ extension AutoFocus {
     if wanted == nil {
       let position = Double(record.inForce.lensPosition)
       wanted = control?.next(
-        look, at: record.captured.nanoseconds, isShown: isShown,
+        look, number: record.number, at: record.captured.nanoseconds, answer: answer,
         lens: position.isNaN ? nil : position)
+      if let frames = control?.takeMeasuredLag() { lens?.measured(pictureDelay: frames) }
       if control?.state == .failed { stop("the lens does not answer") }
     }
     guard let target = wanted, lens?.write(target, at: record.number) == true else { return }
     wanted = nil
-    isShown = false
+    answer = nil
   }
 
   /// Leaves the lens alone from here on.

@@ -78,8 +78,8 @@ public struct AutoFocus: Stage {
   private var hasTakenOver = false
   /// Where the lens is to be sent, until that could be written.
   var wanted: Double?
-  /// Whether the latest write shows.
-  var isShown = true
+  /// The frame of the answer to the latest write; `nil` until it comes.
+  var answer: UInt64? = 0
   public internal(set) var notes: [String] = []
 
   public init() {}
@@ -89,7 +89,7 @@ public struct AutoFocus: Stage {
     // A scene without a meter is known by its score alone.
     meter = try? setup.reader(ExposureReport.self, from: "meter")
     writer = setup.report(Report.self)
-    (wanted, isShown) = (nil, true)
+    (wanted, answer) = (nil, 0)
     let isFirst = control == nil
     do throws(StageError) {
       var lens = try lens(of: &setup)
@@ -97,7 +97,7 @@ public struct AutoFocus: Stage {
       if hasTakenOver { noteAutomatics(lens.takeOver(at: 0)) }
       control = FocusControl(
         settings.mode.control(settings.position), lens: LensRange(lens), travel: settings.travel,
-        frames: settings.frames)
+        frames: settings.frames, lag: lens.pictureDelay)
       self.lens = lens
     } catch {
       // A camera that was unplugged may come back as less. That ends the loop, not the run.
@@ -136,7 +136,7 @@ public struct AutoFocus: Stage {
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     takeAnswers(frame)
     if let look = look(at: frame) { move(look, frame.record) }
-    if let report, let writer { frame.write(report, writer) }
+    if let writer, let report = report(at: frame.record.number) { frame.write(report, writer) }
     return .keep
   }
 }

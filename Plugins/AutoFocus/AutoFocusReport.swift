@@ -36,6 +36,13 @@ extension AutoFocus {
     /// Number of searches that were begun in this run.
     public var searches: UInt32 = 0
 
+    /// Most frames by which the picture follows the answer to a write; 0 where that is not known.
+    public var lag: UInt32 = 0
+    /// Fewest frames by which it does.
+    public var leastLag: UInt32 = 0
+    /// Whether the lag is known: told by the source, given, or measured in the picture.
+    public var isLagKnown = false
+
     public init() {}
 
     init(_ control: FocusControl) {
@@ -44,6 +51,9 @@ extension AutoFocus {
       best = control.search.bestScore
       looks = UInt32(control.search.looks.count)
       searches = UInt32(clamping: control.searches)
+      isLagKnown = control.lag.frames != nil
+      lag = UInt32(clamping: control.lag.frames?.upperBound ?? 0)
+      leastLag = UInt32(clamping: control.lag.frames?.lowerBound ?? 0)
     }
 
     public static var fields: [ReportField<Self>] {
@@ -53,6 +63,9 @@ extension AutoFocus {
         ReportField("best", \.best),
         ReportField("looks", unit: "positions", \.looks),
         ReportField("searches", \.searches),
+        ReportField("lag", unit: "frames", \.lag),
+        ReportField("lag_least", unit: "frames", \.leastLag),
+        ReportField("lag_known", \.isLagKnown),
       ]
     }
   }

@@ -18,6 +18,8 @@ struct FocusControl: Sendable {
     case continuous
     /// To that position, then locked.
     case custom(Double)
+
+    var searches: Bool { self == .auto || self == .continuous }
   }
 
   typealias State = AutoFocus.Report.State
@@ -29,6 +31,8 @@ struct FocusControl: Sendable {
   private(set) var state = State.waiting
   private(set) var search = FocusSearch()
   private(set) var travel: LensTravel
+  /// Whose frames show where the lens was sent.
+  private(set) var lag: LensLag
   private var watch = FocusWatch()
   private var noise = ScoreNoise()
   /// Searches that were begun.
@@ -39,26 +43,43 @@ struct FocusControl: Sendable {
   private var sum = 0.0
   private var measured = 0
   private var seen = 0
+  /// Frames since the lens came to rest at what was found.
+  private var proven = 0
 
-  init(_ mode: Mode, lens: LensRange, travel: LensTravel.Settings, frames: Int = 1) {
+  /// `lag`: from the answer to a write until the picture shows it, as the source knows it.
+  init(
+    _ mode: Mode, lens: LensRange, travel: LensTravel.Settings, frames: Int = 1,
+    lag: ControlDelayTime?
+  ) {
     precondition(frames > 0, "a position is looked at for a frame at least")
     self.mode = mode
     self.lens = lens
     self.frames = frames
     self.travel = LensTravel(travel)
+    self.lag = LensLag(lag)
   }
 
-  /// Takes what a frame shows: when it was captured, whether the last write shows in it, and where the
-  /// lens is, where that is known before the first write. Returns where to send the lens.
+  /// Takes what a frame shows: its running number, when it was captured, which frame the source's answer to
+  /// the last write belongs to, `nil` before it came, and where the lens is, where that is known before the
+  /// first write. Returns where to send the lens.
   mutating func next(
-    _ look: SceneLook, at time: Int64, isShown: Bool, lens position: Double? = nil
+    _ look: SceneLook, number: UInt64, at time: Int64, answer: UInt64?, lens position: Double? = nil
+  ) -> Double? {
+    let target = decide(look, number, time, answer, position)
+    if target != nil { lag.sent() }
+    return target
+  }
+
+  private mutating func decide(
+    _ look: SceneLook, _ number: UInt64, _ time: Int64, _ answer: UInt64?, _ position: Double?
   ) -> Double? {
     switch state {
     case .waiting: return begin(at: travel.position ?? position ?? 0.5)
     case .locked, .failed: return nil
     case .coarse, .fine, .settling, .focused, .resting: break
     }
-    switch travel.progress(at: time, isShown: isShown) {
+    let isShown = lag.shows(look.score, at: number, answer: answer)
+    switch travel.progress(at: time, isAnswered: answer != nil, isShown: isShown) {
     case .underway: return nil
     case .settling:
       noise.see(look.score)
@@ -82,8 +103,11 @@ struct FocusControl: Sendable {
     guard state != .failed else { return }
     self.mode = mode
     state = .waiting
-    (sum, measured, seen, isResent) = (0, 0, 0, false)
+    (sum, measured, seen, proven, isResent) = (0, 0, 0, 0, false)
   }
+
+  /// The lens's lag that was measured since the last call, in frames.
+  mutating func takeMeasuredLag() -> ClosedRange<Int>? { lag.takeMeasured() }
 
   /// The lens cannot be moved any more.
   mutating func fail() {
@@ -106,6 +130,8 @@ struct FocusControl: Sendable {
 
   private mutating func beginSearch(at position: Double) -> Double {
     searches += 1
+    lag.begin(isRepeated: isRepeated)
+    (sum, measured, seen, proven) = (0, 0, 0, 0)
     noise = ScoreNoise()
     search.begin(at: position, of: lens)
     state = .coarse
@@ -113,9 +139,19 @@ struct FocusControl: Sendable {
   }
 
   private mutating func arrived(_ look: SceneLook) -> Double? {
+    if state == .coarse || state == .fine || state == .settling {
+      lag.rests(look.score)
+      if !isRepeated, mode.searches, lag.takeDoubt() {
+        isRepeated = true
+        return beginSearch(at: travel.position ?? 0.5)
+      }
+    }
     switch state {
     case .coarse, .fine: return averaged(look).flatMap { see($0) }
-    case .settling: return averaged(look).flatMap { settle($0) }
+    case .settling:
+      proven += 1
+      guard proven > lag.proof || !mode.searches else { return nil }
+      return averaged(look).flatMap { settle($0) }
     case .focused, .resting:
       guard watch.hasChanged(look) else { return nil }
       isRepeated = false
@@ -161,9 +197,16 @@ struct FocusControl: Sendable {
       state = .locked
       return nil
     }
-    if !isRepeated, search.isBelow(look.score ?? 0, FocusSearch.standOut, of: search.bestScore) {
-      isRepeated = true
-      return beginSearch(at: search.target)
+    guard !search.isBelow(look.score ?? 0, FocusSearch.standOut, of: search.bestScore) else {
+      guard isRepeated else {
+        isRepeated = true
+        lag.doubt()
+        return beginSearch(at: search.target)
+      }
+      // Twice the scene has changed meanwhile: nothing is sure.
+      state = .resting
+      watch = FocusWatch(look, floor: search.floor)
+      return nil
     }
     state = mode == .auto ? .locked : .focused
     watch = FocusWatch(look, floor: search.floor)

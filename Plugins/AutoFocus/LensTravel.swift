@@ -79,9 +79,11 @@ struct LensTravel: Sendable {
     case lost
   }
 
-  /// Takes the time of the next frame, and whether the write shows in it.
-  mutating func progress(at time: Int64, isShown: Bool) -> Progress {
+  /// Takes the time of the next frame, whether the source has answered the write, and whether it shows in the
+  /// frame.
+  mutating func progress(at time: Int64, isAnswered: Bool, isShown: Bool) -> Progress {
     guard isShown || arrival != nil else {
+      if isAnswered { return .underway }
       if let sent { return time &- sent > Self.patience ? .lost : .underway }
       sent = time
       return .underway

@@ -3,7 +3,8 @@
 struct ScoreNoise: Sendable {
   private var last: Double?
   private var squares = 0.0
-  private var count = 0.0
+  /// Pairs of neighbours that were compared.
+  private(set) var count = 0.0
 
   /// Takes the score of the next frame; `nil` where it has none.
   mutating func see(_ score: Double?) {

@@ -6,11 +6,13 @@ import Testing
 
 private func control(
   _ mode: FocusControl.Mode = .continuous, lens: LensRange = LensRange(), speed: Double = 0,
-  backlash: Double = 1.0 / 16, frames: Int = 1
+  backlash: Double = 1.0 / 16, frames: Int = 1,
+  lag: ControlDelayTime? = ControlDelayTime(frames: 0, .told)
 ) -> FocusControl {
   FocusControl(
     mode, lens: lens,
-    travel: LensTravel.Settings(speed: speed, settle: 0, backlash: backlash), frames: frames)
+    travel: LensTravel.Settings(speed: speed, settle: 0, backlash: backlash), frames: frames,
+    lag: lag)
 }
 
 private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]

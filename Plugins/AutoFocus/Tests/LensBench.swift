@@ -6,6 +6,8 @@ struct LensBench {
   var lens = LensRange()
   /// Frames until a write shows.
   var delay = 2
+  /// Frames from there until the picture shows it.
+  var lag = 0
   /// Ways per second; 0 is there at once.
   var speed = 0.0
   /// Play of the lens.
@@ -20,6 +22,8 @@ struct LensBench {
   private var drive: Double
   private var target: Double
   private var writes: [(frame: Int, position: Double)] = []
+  private var showing: [(frame: Int, position: Double)] = []
+  private var answer: UInt64? = 0
   private(set) var frame = 0
   private(set) var moves: [Double] = []
   private var random = SeededNoise()
@@ -40,9 +44,12 @@ struct LensBench {
       let score = scene(position).map { $0 * (1 + noise * random.next()) }
       let time = Int64(frame) * 33_333_333
       let wanted = control.next(
-        SceneLook(score: score, luma: luma), at: time, isShown: writes.isEmpty, lens: target)
+        SceneLook(score: score, luma: luma), number: UInt64(frame), at: time, answer: answer,
+        lens: target)
       if let wanted {
         writes.append((frame + max(delay, 1), wanted))
+        showing.append((frame + max(delay, 1) + lag, wanted))
+        answer = nil
         moves.append(wanted)
       }
       if until(control.state) { return }
@@ -52,8 +59,12 @@ struct LensBench {
   private mutating func advance() {
     frame += 1
     while let write = writes.first, write.frame <= frame {
-      target = lens.snapped(write.position)
+      answer = UInt64(frame)
       writes.removeFirst()
+    }
+    while let write = showing.first, write.frame <= frame {
+      target = lens.snapped(write.position)
+      showing.removeFirst()
     }
     let reach = speed > 0 ? speed / 30 : 2
     drive = min(max(target, drive - reach), drive + reach)
