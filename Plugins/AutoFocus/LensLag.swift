@@ -13,11 +13,14 @@ struct LensLag: Sendable {
   /// Lag of the slowest lens, in frames. Larger: slower lenses are right, too, and moves that the score does
   /// not show take longer.
   static let longest = DelayWatch.patience
-  /// Change of the score that is no noise, in standard deviations. Larger: a lens that lags is noticed less
-  /// often; smaller: noise is taken for a move. By trial on the scene and the tests' lens.
-  static let deviations = 5.0
-  /// The same as a fraction of the score, for scenes that hardly have noise. Larger: as above.
-  static let fraction = 0.04
+  /// Change of the score from one frame to the next that is no noise, in standard deviations. Larger: a lens
+  /// that lags is noticed less often; smaller: noise is taken for a move. By trial on the scene.
+  static let deviations = 6.0
+  /// The same as a fraction of the score, for what moves in the scene. Larger: as above.
+  static let fraction = 0.06
+  /// Change from which a move is taken to show, as a multiple of those. Larger: more moves are waited for as
+  /// long as any lens takes.
+  static let clear = 2.0
 
   private let isFixed: Bool
   /// The lag, in frames; `nil` if it is not known.
@@ -31,11 +34,12 @@ struct LensLag: Sendable {
   private var isUnderway = false
   /// The score has changed since the write.
   private var hasMoved = false
+  /// It changed by so much that nothing else can be the reason.
+  private var isClear = false
   private var last: UInt64 = 0
   private var noise = ScoreNoise()
-  /// Sum and number of the scores since the lens came to rest.
-  private var sum = 0.0
-  private var count = 0.0
+  /// The score of the frame before; `nil` if the lens may have moved since.
+  private var before: Double?
 
   /// `known`: the lag, as the source knows it.
   init(_ known: ControlDelayTime?) {
@@ -61,7 +65,7 @@ struct LensLag: Sendable {
   /// The lens was sent somewhere.
   mutating func sent() {
     isUnderway = true
-    hasMoved = false
+    (hasMoved, isClear) = (false, false)
   }
 
   /// Whether a frame shows the lens on its way: its score, and the frame of the source's answer, if there was
@@ -71,10 +75,10 @@ struct LensLag: Sendable {
     guard isUnderway else { return true }
     let waited = answer.flatMap { $0 <= number ? number - $0 : nil }
     if !isFixed, !hasMoved { look(score, at: number, waited, answer ?? 0) }
-    let isSeen = hasMoved && frames == nil && !waits
+    let isSeen = hasMoved && isClear && frames == nil && !waits
     guard let waited, waited >= due || isSeen else { return false }
     isUnderway = false
-    (sum, count) = (0, 0)
+    before = nil
     noise.moves()
     return true
   }
@@ -84,21 +88,27 @@ struct LensLag: Sendable {
     _ score: Double?, at number: UInt64, _ waited: UInt64?, _ answer: UInt64
   ) {
     guard let score else { return }
-    guard isChange(score) else { return rest(score) }
+    let change = change(to: score)
+    guard change >= 1 else { return rest(score) }
     hasMoved = true
+    before = score
     guard let waited else { return isDoubted = true }
+    isClear = change >= Self.clear
+    guard isClear else { return }
     let most = Int(clamping: waited)
     measured(min(Int(clamping: max(last + 1, answer) - answer), most)...most)
   }
 
   private mutating func measured(_ seen: ClosedRange<Int>) {
-    if let frames, seen.lowerBound > frames.upperBound || seen.upperBound < frames.lowerBound {
-      if seen.upperBound < frames.lowerBound { isDoubted = true }
-    }
-    if let candidate, candidate.overlaps(seen) {
-      let both = candidate.clamped(to: seen)
-      isNews = isNews || frames != both
-      frames = both
+    if let frames, seen.upperBound < frames.lowerBound { isDoubted = true }
+    if let candidate {
+      if candidate.overlaps(seen) {
+        let both = candidate.clamped(to: seen)
+        isNews = isNews || frames != both
+        frames = both
+      } else {
+        isDoubted = true
+      }
     }
     candidate = seen
   }
@@ -106,22 +116,22 @@ struct LensLag: Sendable {
   /// Takes the score of a frame for which the lens is taken to be at rest.
   mutating func rests(_ score: Double?) {
     guard !isFixed, let score else { return }
-    if isChange(score) { isDoubted = true }
+    if change(to: score) >= 1 { isDoubted = true }
     rest(score)
   }
 
   private mutating func rest(_ score: Double) {
-    sum += score
-    count += 1
+    before = score
     noise.see(score)
   }
 
-  private func isChange(_ score: Double) -> Bool {
-    guard count > 0 else { return false }
-    let mean = sum / count
-    // What few frames tell of the noise is less than there may be.
+  /// Change of the score since the frame before, as a multiple of the least that is no noise.
+  private func change(to score: Double) -> Double {
+    guard let before else { return 0 }
+    // Few frames tell less of the noise than there may be.
     let deviation = noise.deviation * Self.deviations * (1 + 4 / max(noise.count, 1))
-    return abs(score - mean) > max(deviation, Self.fraction * mean + FocusSearch.leastFloor)
+    return abs(score - before)
+      / max(deviation, Self.fraction * max(score, before) + FocusSearch.leastFloor)
   }
 
   /// Whether the lens moved when it was taken to be at rest. Asked once, it is forgotten, and so is the lag.
