@@ -61,9 +61,11 @@ struct ExposureControl: Sendable {
   /// Fraction taken off the part of a step above 1 EV: large errors are measured less accurately. Larger:
   /// less overshoot, more steps.
   static let caution = 0.05
-  /// Sign changes of the error on the way to a setting from which the measured lag is doubted. Larger: a
-  /// wrong lag swings longer, noise is mistaken for it less often.
-  static let mostTurns = 6
+  /// The same of steps up, from dark pictures, where noise raises the levels. Larger: as above.
+  static let darkCaution = 0.1
+  /// Changes to and fro on the way to a setting from which the measured lags are doubted. Larger: a wrong lag
+  /// swings longer, noise is mistaken for it less often.
+  static let mostTurns = 4
   /// Frames after which a write that is not in force yet is given up. Larger: a lost write holds the loop
   /// up longer.
   static let patience: UInt64 = 24
@@ -83,14 +85,16 @@ struct ExposureControl: Sendable {
   private(set) var lag: PictureLag
   /// The right setting minus the one last asked for, in EV.
   private(set) var error = 0.0
-  /// How far apart the settings are that the newest frame may show, in EV.
-  private(set) var unsure = 0.0
+  /// The settings that the newest frame may show, in EV.
+  private(set) var shown = 0.0...0.0
   private var asked: (setting: Double, number: UInt64)?
   private var smoothed = 0.0
   private var errorBefore = 0.0
   /// Error that remains at the source's nearest value, in EV: no smaller one can be reached.
   private var coarseness = 0.0
-  /// Changes of the error's sign since it began to adjust.
+  /// The error for which it asked last: its sign is the direction.
+  private var direction = 0.0
+  /// Changes of direction since it began to adjust.
   private var turns = 0
   /// Luma levels of the latest converged frame, and the step that it still asked for.
   private var reference: (levels: LevelShares, step: Double)?
@@ -111,13 +115,13 @@ struct ExposureControl: Sendable {
   /// `alreadyAtNearest`.
   mutating func next(_ reading: Reading) -> Double? {
     let levels = LevelShares(reading.histogram)
-    let shown = lag.settings(
+    shown = lag.settings(
       of: reading.number, told: reading.setting, gain: reading.gain, levels, response)
-    unsure = shown.upperBound - shown.lowerBound
     let isSure = unsure < 0.01
     if isSure { response.learn(levels, setting: shown.lowerBound) }
     let step = step(reading, levels)
-    let change = step - Self.caution * max(abs(step) - 1, 0) * (step < 0 ? -1 : 1)
+    let excess = max(abs(step) - 1, 0)
+    let change = step < 0 ? step + Self.caution * excess : step - Self.darkCaution * excess
     if let asked, reading.number - asked.number > Self.patience { self.asked = nil }
     let current = asked?.setting ?? reading.setting
     // The smallest change that is right for what the frame may show, but for `slack`.
@@ -139,7 +143,6 @@ struct ExposureControl: Sendable {
       state = .adjusting
       response.forget()
     }
-    countTurns()
     if abs(error) <= Self.arrived {
       if isInForce { settle(as: wanted == right ? .converged : .limited) }
       return nil
@@ -155,24 +158,29 @@ struct ExposureControl: Sendable {
     return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
   }
 
+  /// How far apart they are.
+  var unsure: Double { shown.upperBound - shown.lowerBound }
+
   /// The lag of a part that was measured since the last call.
   mutating func takeMeasuredLag() -> (part: PictureLag.Part, frames: ClosedRange<Int>)? {
     lag.takeMeasured()
   }
 
-  /// With a wrong lag the loop would swing for ever: after many turns the lag is measured again.
-  private mutating func countTurns() {
-    turns = error * errorBefore < 0 ? turns + 1 : turns
-    guard turns > Self.mostTurns else { return }
-    turns = 0
-    lag.forget()
-  }
-
   /// `setting`, the supported value nearest to what `next` returned, was requested at that frame.
   mutating func didAsk(_ setting: Double, at number: UInt64) {
     asked = (setting, number)
+    countTurns()
     coarseness = 0
     smoothed = 0
+  }
+
+  /// With a wrong lag the loop would swing for ever: after many turns the lags are measured again.
+  private mutating func countTurns() {
+    if error * direction < 0 { turns += 1 }
+    direction = error
+    guard turns > Self.mostTurns else { return }
+    turns = 0
+    lag.forget()
   }
 
   /// The supported value nearest to what `next` returned is already in force.

@@ -17,20 +17,20 @@ import Testing
   }
 
   @Test func theFirstSignIsTheDelay() {
-    expectEqual(result([1]), .shown(frames: 0, isCertain: true))
-    expectEqual(result([0, 0.02, 0.9]), .shown(frames: 2, isCertain: true))
-    expectEqual(result([0, 0.2, 0.3, 0.9]), .shown(frames: 1, isCertain: true))
+    expectEqual(result([1]), .shown(0...0))
+    expectEqual(result([0, 0.02, 0.9]), .shown(2...2))
+    expectEqual(result([0, 0.2, 0.3, 0.9]), .shown(1...1))
     // One frame of noise is none.
-    expectEqual(result([0.2, 0, 0, 1]), .shown(frames: 3, isCertain: true))
+    expectEqual(result([0.2, 0, 0, 1]), .shown(3...3))
     expectEqual(result([0, 0, 0.1]), .waiting)
   }
 
-  @Test func lostFramesMakeItUncertain() {
-    expectEqual(result([0, 0, 1], losing: [11]), .shown(frames: 2, isCertain: false))
-    expectEqual(result([0, 0, 1], losing: [10]), .shown(frames: 2, isCertain: true))
+  @Test func lostFramesMakeItARange() {
+    expectEqual(result([0, 0, 1], losing: [11]), .shown(1...2))
+    expectEqual(result([0, 0, 1], losing: [10]), .shown(2...2))
     expectEqual(result([0, 0, 1], losing: [12]), .waiting)
     // The frame before the answer was lost: the driver may have taken the value before that.
-    expectEqual(result([0, 0, 1], lastFrame: 8), .shown(frames: 2, isCertain: false))
+    expectEqual(result([0, 0, 1], lastFrame: 8), .shown(2...3))
   }
 
   @Test func aPictureThatDoesNotAnswerIsNotWaitedForForever() {
@@ -52,17 +52,34 @@ import Testing
   @Test func aDelayThatIsGivenOrToldIsNeverReplaced() {
     let port = ControlPort(controls: controls)
     expectNil(port.delay(of: 0))
-    port.measured(delay: 2, of: 0)
+    port.measured(delay: 2...2, of: 0)
     expectEqual(port.delay(of: 0), ControlDelayTime(frames: 2, .measured))
     port.knows(ControlDelayTime(frames: 5, .given), of: 0)
     port.knows(ControlDelayTime(frames: 1, .kept), of: 2)
-    port.measured(delay: 3, of: 0)
-    port.measured(delay: 3, of: 2)
+    port.measured(delay: 3...3, of: 0)
+    port.measured(delay: 3...3, of: 2)
     expectEqual(port.delays.map(\.control), ["exposure", "gain"])
     expectEqual(port.delays.map(\.delay.frames), [5, 3])
     let told = ControlPort(controls: controls, tellsWhatShows: true)
-    told.measured(delay: 3, of: 0)
+    told.measured(delay: 3...3, of: 0)
     expectEqual(told.delay(of: 0), ControlDelayTime(frames: 0, .told))
+  }
+
+  /// The frame of the answer and the longest delay; a delay that nobody knows may be the longest there is.
+  @Test(arguments: [(nil, 8), (0...3, 3), (2...2, 2)] as [(ClosedRange<Int>?, UInt64)])
+  func aWriteShowsAfterTheLongestDelay(_ delay: ClosedRange<Int>?, _ longest: UInt64) throws {
+    let port = ControlPort(controls: controls)
+    var gain = try #require(SteeredControl(.gain, on: port))
+    expectTrue(gain.isShown(at: 0))
+    if let delay { gain.measured(pictureDelay: delay) }
+    expectTrue(gain.write(2, at: 10))
+    expectFalse(gain.isShown(at: 100))
+    let ticket = try #require(port.take()).ticket
+    var answer = Event(kind: .controlApplied, control: 2, ticket: ticket, value: 2)
+    answer.number = 12
+    _ = gain.answer(answer)
+    expectFalse(gain.isShown(at: 12 + longest - 1))
+    expectTrue(gain.isShown(at: 12 + longest))
   }
 
   @Test func whatIsToBePutBackIsTakenOnce() {
