@@ -86,7 +86,9 @@ struct PictureLag: Sendable {
     fixed = known.map { isTold ? 0 : $0?.origin == .given ? $0?.frames : nil }
     isMeasured = known.map { isTold || $0 != nil }
     for part in Part.allCases {
-      let kept = known[part.rawValue].map { min($0.shortest, Self.count - 1)...min($0.frames, Self.count - 1) }
+      let kept = known[part.rawValue].map {
+        min($0.shortest, Self.count - 1)...min($0.frames, Self.count - 1)
+      }
       for pair in costs.indices {
         let lag = index(part, of: pair)
         if fixed[part.rawValue] != nil {

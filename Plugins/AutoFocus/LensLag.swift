@@ -92,7 +92,10 @@ struct LensLag: Sendable {
     guard change >= 1 else { return rest(score) }
     hasMoved = true
     before = score
-    guard let waited else { return isDoubted = true }
+    guard let waited else {
+      isDoubted = true
+      return
+    }
     isClear = change >= Self.clear
     guard isClear else { return }
     let most = Int(clamping: waited)

@@ -63,6 +63,27 @@ def test_a_step_of_four_stops_is_over_soon_and_not_overshot(gamma, tmp_path):
             assert run.control[-1]["state"] == "converged" and run.control[-1]["delay"] == delay
 
 
+@pytest.mark.parametrize("exposure_lag", [0, 1, 2])
+@pytest.mark.parametrize("gain_lag", [0, 1, 2])
+def test_lags_that_nobody_knows_overshoot_nothing(exposure_lag, gain_lag, tmp_path):
+    """The light goes up or down: exposure ends at the frame rate, and gain, whose lag was never seen, goes on."""
+    late = 0
+    for delay, step, light in ((1, -4, 0), (2, -3, 1), (3, 4, -2), (4, -2.5, 0)):
+        run = Run(tmp_path, 160, "--auto-exposure", "continuous", gamma=2.2, delay=delay, light=light,
+                  lightstep=step, lightat=STEP_AT / 30, exposurelag=exposure_lag, gainlag=gain_lag)
+        offset = sum(line["meter"]["offset"] for line in run.lines[-20:]) / 20
+        assert abs(offset) <= 0.1
+        errors = run.errors(run.settings[-1] + run.truth[-1]["light_ev"] - offset)
+        overshoot = max(-error * step / abs(step) for error in errors[STEP_AT:])
+        assert overshoot <= 0.3, (delay, step)
+        wrong = [index for index in range(STEP_AT, 160) if abs(errors[index]) > 0.1]
+        late += wrong[-1] + 1 - STEP_AT > 10 + delay + max(exposure_lag, gain_lag)
+        last = run.control[-1]
+        assert last["state"] == "converged" and last["unsure"] == 0
+        assert last["lag_least"] <= last["lag"]
+    assert late <= 1
+
+
 @pytest.mark.parametrize("scene", [{}, {"light": -5}, {"noise": 3}, {"delay": 4, "gamma": 2.6}], ids=str)
 def test_ten_thousand_noisy_frames_move_nothing(scene, tmp_path):
     run = Run(tmp_path, 10_000, "--auto-exposure", "continuous", **scene)

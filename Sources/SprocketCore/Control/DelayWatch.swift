@@ -61,9 +61,9 @@ public struct DelayWatch: Sendable {
     if share >= Self.sign, first == nil { first = (number, after) }
     if share >= Self.answer {
       let first = first ?? (number, after)
-      return .shown(
-        Int(clamping: min(first.after, first.number) - start)...Int(
-          clamping: first.number - earliest))
+      let least = min(first.after, first.number) - start
+      let most = first.number - earliest
+      return .shown(Int(clamping: least)...Int(clamping: most))
     }
     // A single frame of noise was no sign.
     if share < Self.sign { first = nil }
