@@ -1,7 +1,7 @@
 import SprocketCore
 
-/// Tells from which frame on the picture shows a lens on its way to where it was sent, and measures the lens's
-/// lag for that: frames from the source's answer to a write until the score changes. Pure.
+/// Tells from which frame on the picture shows a lens on its way to where it was sent, and measures the
+/// lens's lag for that: frames from the source's answer to a write until the score changes. Pure.
 ///
 /// A source that tells with the answer which frame shows it, or a lag that the user gave, is believed. Else
 /// the lag is unknown: a move shows when the score changes, or after `longest` frames where it does not. Two

@@ -66,7 +66,7 @@ def test_a_step_of_four_stops_is_over_soon_and_not_overshot(gamma, tmp_path):
 @pytest.mark.parametrize("exposure_lag", [0, 1, 2])
 @pytest.mark.parametrize("gain_lag", [0, 1, 2])
 def test_lags_that_nobody_knows_overshoot_nothing(exposure_lag, gain_lag, tmp_path):
-    """The light goes up or down: exposure ends at the frame rate, and gain, whose lag was never seen, goes on."""
+    """The light changes. Exposure ends at the frame rate; gain, whose lag was never seen, goes on."""
     late = 0
     for delay, step, light in ((1, -4, 0), (2, -3, 1), (3, 4, -2), (4, -2.5, 0)):
         run = Run(tmp_path, 160, "--auto-exposure", "continuous", gamma=2.2, delay=delay, light=light,

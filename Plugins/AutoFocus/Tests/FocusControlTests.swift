@@ -190,8 +190,8 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
     }
   }
 
-  /// The claim of the README: 70 focusings of a lens that lags by 0 to 6 frames, which nobody knows before. No
-  /// frame that is called focused is off by more than 0.02, and each ends so.
+  /// The claim of the README: 70 focusings of a lens that lags by 0 to 6 frames, which nobody knows before.
+  /// No frame that is called focused is off by more than 0.02, and each ends so.
   @Test(arguments: 0...6) func aLensThatLagsIsFocusedOrNotCalledSo(_ lag: Int) {
     for (index, truth) in [0.0, 0.13, 0.29, 0.42, 0.5, 0.66, 0.71, 0.84, 0.97, 1].enumerated() {
       var bench = LensBench(at: starts[index % starts.count], scene: peak(at: truth, width: 0.05))

@@ -195,6 +195,10 @@ import Testing
       expectNil(bracket.control.failure, "seed \(seed)")
       expectEqual(
         bracket.taken.map { (exp2($0.truth) * 100).rounded() / 100 }, gains, "seed \(seed)")
+      // The range that was measured is within what the driver does.
+      let delay = bracket.camera.port.delay(of: 1)
+      expectTrue(delay.map { 0 <= $0.shortest && $0.frames <= 1 } ?? false, "seed \(seed)")
+      expectTrue(bracket.control.areDelaysKnown)
     }
   }
 
