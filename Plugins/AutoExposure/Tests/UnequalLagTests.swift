@@ -74,7 +74,8 @@ private struct TwoLagLoop {
 @Suite struct UnequalLagTests {
   /// The claim of the README, on 360 steps of light of 1 to 5 EV, up and down: all nine pairs of lags of 0
   /// to 2 frames, delays of 1 to 4, gammas of 1.8 to 2.6 and sRGB. No step is overshot by more than 0.3 EV;
-  /// 95 in 100 have settled within 10 frames beyond the delay and the longer lag. None of them is known before.
+  /// 95 in 100 have settled within 10 frames beyond the delay and the longer lag. None of the lags is known
+  /// before.
   @Test func stepsOfLightAreOverSoonWhateverTheLags() {
     var (late, overshot) = (0, 0)
     for seed in 0..<360 {
