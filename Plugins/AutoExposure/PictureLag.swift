@@ -203,15 +203,16 @@ struct PictureLag: Sendable {
     return low...high
   }
 
-  /// The longer of the lags that were measured, in frames; 0 if none was.
+  /// The longest of the lags that were measured, in frames; 0 if none was.
   var longest: Int {
     Part.allCases.reduce(0) { isMeasured[$1.rawValue] ? max($0, lags($1).upperBound) : $0 }
   }
 
-  /// The shorter of them, in frames.
+  /// The shortest of them, in frames.
   var shortest: Int {
-    let lags = Part.allCases.compactMap { isMeasured[$0.rawValue] ? self.lags($0).lowerBound : nil }
-    return lags.min() ?? 0
+    Part.allCases.reduce(longest) {
+      isMeasured[$1.rawValue] ? min($0, lags($1).lowerBound) : $0
+    }
   }
 
   /// Lags of a part that the pictures have told since the last call.
