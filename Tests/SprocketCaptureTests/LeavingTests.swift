@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test("an output stays until its files are complete, however often it came and went meanwhile")
-  func completing() async throws {
+  func completing() throws {
     let mayEnd = Shared(false)
     let output = HeldOutput()
     let recorder = HeldRecorder(output.core.name) { _ = waitUntil { mayEnd.value } }
@@ -72,7 +72,7 @@ import Testing
     run.attach(output, [recorder])
     try engine.start()
     let id = try engine.ask([.record(sink: recorder.name, frames: 2)])[0]
-    await expectTrue(until { !engine.isUnderWay(id) })
+    expectTrue(waitUntil { !engine.isUnderWay(id) })
     run.detach(output)
     // In a run without a camera it has no sinks.
     run.attach(output, [])
@@ -80,14 +80,14 @@ import Testing
     run.deliverNews()
     expectEqual(output.told.value, [])
     mayEnd.change { $0 = true }
-    await expectTrue(
-      until {
+    expectTrue(
+      waitUntil {
         run.deliverNews()
         return output.told.value.count == 2
       })
     expectEqual(output.told.value, ["ended", "left"])
     engine.stop()
-    await expectTrue(engine.hasEnded(within: .seconds(10)))
+    expectTrue(engine.wait(for: .seconds(10)))
     run.close()
   }
 
