@@ -210,7 +210,9 @@ struct DeviceControls {
 
   /// 1 is the whole picture.
   func values(forZoom factor: Double) throws(CaptureError) -> Values {
-    guard let zoom else { throw missing("zoom", "add the stage resize to the session, whose region zooms") }
+    guard let zoom else {
+      throw missing("zoom", "add the stage resize to the session, whose region zooms")
+    }
     let most = zoom.control.maximum / zoom.base
     guard factor >= 1, factor <= most else {
       throw CaptureError(
