@@ -32,6 +32,9 @@ public struct MotionReport: FrameReport {
   public var tracked: UInt32 = 0
   /// Number of followed points that moved as the picture did.
   public var inliers: UInt32 = 0
+  /// How many intact frames before this one the earlier frame lies: 1 for the one just before; more where this
+  /// one could not be measured, or only badly.
+  public var framesBack: UInt32 = 1
   /// Capture time since the earlier frame, in milliseconds; 0 for the first.
   public var sinceMilliseconds = 0.0
   /// What the frame was compared with.
@@ -47,6 +50,7 @@ public struct MotionReport: FrameReport {
     confidence = motion.confidence
     tracked = UInt32(motion.tracked)
     inliers = UInt32(motion.inliers)
+    framesBack = UInt32(motion.framesBack)
     sinceMilliseconds = motion.seconds * 1000
     comparison = motion.comparison
   }
@@ -58,6 +62,7 @@ public struct MotionReport: FrameReport {
     motion.comparison = comparison
     (motion.tracked, motion.inliers) = (Int(tracked), Int(inliers))
     motion.confidence = confidence
+    motion.framesBack = Int(framesBack)
     motion.seconds = sinceMilliseconds / 1000
     return motion
   }
@@ -71,6 +76,7 @@ public struct MotionReport: FrameReport {
       ReportField("confidence", unit: "fraction", \.confidence),
       ReportField("tracked", unit: "points", \.tracked),
       ReportField("inliers", unit: "points", \.inliers),
+      ReportField("frames_back", unit: "frames", \.framesBack),
       ReportField("since", unit: "ms", \.sinceMilliseconds),
       ReportField("comparison", \.comparison),
     ]
@@ -86,6 +92,8 @@ struct FrameMotion: Sendable {
   var inliers = 0
   /// 0 to 1.
   var confidence = 0.0
+  /// Intact frames from the earlier frame to this one, at least 1.
+  var framesBack = 1
   /// Between the captures of the two.
   var seconds = 0.0
 }

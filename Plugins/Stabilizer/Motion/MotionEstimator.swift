@@ -25,6 +25,8 @@ struct MotionEstimator {
   private var tracks: [Track]
   private var points: TrackedPoints
   private let fit: SimilarityFit
+  /// Area for each point, in squared finest pixels.
+  private let cell: Float
   /// The level that corners are found in.
   private let cornerLevel: Int
 
@@ -39,6 +41,23 @@ struct MotionEstimator {
     var isFound = false
     /// Variance of its place each way, in squared pixels of the level.
     var variance: Float = 0
+  }
+
+  /// The fit that is believed, of those of all levels. In blurred frames few points are found in the finest.
+  private struct Believed {
+    var result = SimilarityFit.Result()
+    var tracked = 0
+    var confidence: Float = 0
+
+    /// Confidence from which a finer level's fit replaces a coarser one's, however sure that was. Larger: fewer
+    /// fits of few points in blurred frames are taken. By trial.
+    private static let enough: Float = 0.5
+
+    /// Takes the fit of the next finer level, unless the one before is surer.
+    mutating func take(_ next: SimilarityFit.Result, _ points: Int, confidence: Float) {
+      guard confidence >= min(self.confidence, Self.enough) else { return }
+      (result, tracked, self.confidence) = (next, points, confidence)
+    }
   }
 
   /// Fewest points that a motion is taken from. Larger: plain scenes count as blank more often. Four
@@ -70,6 +89,9 @@ struct MotionEstimator {
     points = TrackedPoints(capacity: columns * rows, width: fineWidth, height: fineHeight)
     let radius = Float(fineWidth * fineWidth + fineHeight * fineHeight).squareRoot() / 2
     fit = SimilarityFit(reach: max(1.5, radius / 200), radius: radius)
+    // Points of the finest level count in full, however small the picture is.
+    cell = max(
+      Float(fineWidth * fineHeight) / Float(columns * rows), Float(Patch.side * Patch.side))
   }
 
   /// From 640 to 1279 pixels on the longer side, where the picture has as many, down to what is
@@ -112,11 +134,16 @@ struct MotionEstimator {
     result.motion.x = match.x * scale
     result.motion.y = match.y * scale
     let first = earlier.levels.lastIndex { max($0.width, $0.height) >= 100 } ?? 0
+    var best = Believed()
     for level in stride(from: min(2, first), through: 0, by: -1) {
       track(level, guess: result.motion, isFirst: level == min(2, first), count: count)
       result = fit.fit(points, guess: result.motion)
+      // Where patches overlap, their points err alike, and are not as many witnesses.
+      let side = Float(Patch.side << level)
+      result.evidence /= max(1, side * side / cell)
+      best.take(result, points.count, confidence: confidence(result))
     }
-    conclude(&motion, result, match, count)
+    conclude(&motion, best, match)
     return motion
   }
 }
@@ -230,7 +257,7 @@ extension MotionEstimator {
   }
 
   /// Standard error of the shift, in finest pixels, that halves the confidence. Larger: more confident.
-  private static let fairError: Float = 0.3
+  static let fairError: Float = 0.3
   /// Least fall of chi-square, from no motion to the fit, that counts as motion. Larger: slow motions are
   /// taken for standing still more often. 18.5 happens by chance once in a thousand frames with four
   /// parameters; points that share a compressed block err together, so it is twice that.
@@ -247,19 +274,36 @@ extension MotionEstimator {
     return shift + turn * fit.radius > Self.leastMotion
   }
 
+  /// How sure a fit of the points is, 0 to 1.
+  private func confidence(_ result: SimilarityFit.Result) -> Float {
+    guard result.inliers >= Self.leastPoints else { return 0 }
+    let share = Float(result.inliers) / Float(points.count)
+    let belief = (result.evidence - Self.leastEvidence) / (Self.fullEvidence - Self.leastEvidence)
+    let certainty = 1 / (1 + result.error * result.error / (Self.fairError * Self.fairError))
+    return min(1, share / Self.fullShare, max(belief, 0)) * certainty
+  }
+
+  /// Share of the points that were found which makes a fit as sure as can be. Larger: fits amid many outliers
+  /// count less.
+  private static let fullShare: Float = 0.4
+  /// Evidence (`SimilarityFit.evidence`) at which belief in a fit begins. Larger: more blurred frames count as
+  /// unknown; 2 happens by chance once in seven frames without any true motion.
+  private static let leastEvidence: Float = 2
+  /// Evidence from which a fit is believed. Larger: fits of few points count less. 16 happens by chance
+  /// once in nine million frames.
+  private static let fullEvidence: Float = 16
+
   private func conclude(
-    _ motion: inout FrameMotion, _ result: SimilarityFit.Result, _ match: CoarseSearch.Match,
-    _ count: Int
+    _ motion: inout FrameMotion, _ best: Believed, _ match: CoarseSearch.Match
   ) {
-    motion.tracked = points.count
+    let result = best.result
+    motion.tracked = best.tracked
     motion.inliers = result.inliers
-    let share = Float(result.inliers) / Float(count)
-    guard result.inliers >= Self.leastPoints, share > 0.15 else {
+    motion.confidence = Double(best.confidence)
+    guard motion.confidence > 0 else {
       motion.comparison = match.contrast > 3 && match.dissimilarity > 0.6 ? .cut : .blank
       return
     }
-    let certainty = 1 / (1 + result.error * result.error / (Self.fairError * Self.fairError))
-    motion.confidence = Double(min(1, (share - 0.15) / 0.35) * certainty)
     guard result.gain > Self.leastGain, moves(result.motion) else { return }
     let scale = Double(divisor)
     motion.fromEarlier.a = Double(result.motion.a)

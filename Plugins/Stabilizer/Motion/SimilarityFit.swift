@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Finds the similarity that most points agree on.
 ///
 /// First RANSAC (M. Fischler, R. Bolles, CACM 24, 1981) with the score of MSAC (P. Torr, A.
@@ -16,6 +18,9 @@ struct SimilarityFit {
     /// How much better the fit explains the inliers than no motion does: the difference of their
     /// chi-squares.
     var gain: Float = 0
+    /// How improbable so many inliers are among points scattered at random: the logarithm of 1 over the
+    /// number of such fits to expect.
+    var evidence: Float = 0
   }
 
   /// How far from its place a point may be and still agree, in pixels.
@@ -166,17 +171,42 @@ struct SimilarityFit {
     let limit = max(3 * result.deviation, 0.3)
     var moments = Moments()
     let variance = result.deviation * result.deviation
+    // Mean square of the outliers' distances, with one more at the reach, which bounds it from below.
+    var (outliers, outlierSquares) = (Float(1), reach * reach)
     for index in 0..<points.count {
       let point = points.point(index)
       let (x, y) = result.motion.apply(point.x, point.y)
       let fitted = (x - point.toX) * (x - point.toX) + (y - point.toY) * (y - point.toY)
-      guard fitted < limit * limit else { continue }
+      guard fitted < limit * limit else {
+        outliers += 1
+        outlierSquares += max(fitted, reach * reach)
+        continue
+      }
       let (dx, dy) = (point.x - point.toX, point.y - point.toY)
       result.inliers += 1
       moments.add(point.x, point.y, point.toX, point.toY, weight: point.weight)
       result.gain += point.weight * (min(dx * dx + dy * dy, limit * limit) - fitted) / variance
     }
+    // In blurred frames all weights are small, and say only which points are better than others.
+    result.gain /= max(moments.meanWeight(of: result.inliers), 1e-6)
     result.error = result.deviation * moments.leverage.squareRoot()
+    // A scattered point lies within the limit with this probability, nearly.
+    let chance = min(limit * limit / (outlierSquares / outliers), 0.5)
+    result.evidence = Self.evidence(inliers: result.inliers, of: points.count, chance: chance)
+  }
+
+  /// Logarithm of 1 over the expected number of fits through two of `count` points that as many agree with
+  /// by accident, each of the others with probability `chance`; 0 where there is nothing surprising.
+  ///
+  /// The number of false alarms of L. Moisan, B. Stival, IJCV 57, 2004, with Chernoff's bound for the
+  /// binomial tail.
+  static func evidence(inliers: Int, of count: Int, chance: Float) -> Float {
+    guard inliers > 2, count > 2 else { return 0 }
+    let (others, pairs) = (Float(count - 2), Float(count) * Float(count - 1) / 2)
+    let share = Float(inliers - 2) / others
+    guard share > chance else { return 0 }
+    let misses = share < 1 ? (1 - share) * log((1 - share) / (1 - chance)) : 0
+    return max(0, others * (share * log(share / chance) + misses) - log(pairs))
   }
 }
 
@@ -198,6 +228,9 @@ struct Moments {
     along += weight * (x * toX + y * toY)
     across += weight * (x * toY - y * toX)
   }
+
+  /// Mean weight of that many points.
+  func meanWeight(of count: Int) -> Float { Float(weight) / Float(max(count, 1)) }
 
   /// By how much the variance of the shift at (0, 0) is more than a point's of weight 1.
   var leverage: Float {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SprocketCore
 
 /// The part of the sensor's picture that is shown, `crop` smaller at each side, and its allowed poses.
 ///
@@ -8,6 +9,8 @@ struct CropWindow {
   /// From the middle of the first pixel to that of the last.
   let width: Double
   let height: Double
+  /// Side of a finest pixel that motion is measured in, in pixels.
+  let finestPixel: Double
   private let share: Double
   private let crop: Double
   /// The most that it may be turned, in radians.
@@ -22,6 +25,7 @@ struct CropWindow {
   init(width: Int, height: Int, crop: Double) {
     (self.width, self.height) = (Double(width - 1), Double(height - 1))
     self.crop = crop
+    finestPixel = Double(MotionEstimator.scales(longerSide: max(width, height))[0].divisor)
     share = 1 - 2 * crop
     // Turned by r, the window is share (short cos r + long sin r) high: at most what is left.
     let (short, long) = (min(self.width, self.height), max(self.width, self.height))

@@ -93,17 +93,20 @@ struct Horizon {
 }
 
 extension PathPlanner {
-  /// Fills the horizon. It ends where another scene begins.
-  mutating func fillHorizon(_ estimate: MotionEstimate, _ ahead: [FrameMotion]) {
+  /// Fills the horizon from a window that is at `held` if it stays with the scene, `ticks` after the latest
+  /// frame. It ends where another scene begins, or the scene is out of sight for a while.
+  mutating func fillHorizon(_ held: Pose, ticks: Double) {
     horizon.begin()
     intent = .zero
-    var held = estimate.carry(pose)
-    horizon.addKnown(held, ticks: estimate.ticks)
+    var held = held
+    horizon.addKnown(held, ticks: ticks)
     var (future, later, laterClassifier) = (predictor, clock, classifier)
-    for motion in ahead {
-      guard Self.continues(motion) else { return }
-      let estimate = MotionEstimate(motion, &later, &future, window)
-      future.mark()
+    var isUnknown = false
+    for index in 1..<max(motions.count, 1) {
+      guard Self.continues(motions[index]) else { return }
+      let estimate = MotionEstimate(motions[index], &later, &future, window)
+      if isUnknown && estimate.weight == 0 { return }
+      isUnknown = estimate.weight == 0
       laterClassifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
       classifier.expect(laterClassifier)
       // Roll and scale apply about the planned position of the window.

@@ -30,6 +30,9 @@ struct PathPlanner {
   /// Intended velocity per tick at the end of the known motions.
   var intent = Pose.zero
   private(set) var clock = FrameClock()
+  private var bridge = MotionBridge()
+  /// The motion to the frame at hand, and those that lead on from it.
+  private(set) var motions: [FrameMotion] = []
   var horizon: Horizon
   var pathX: SmoothestPath
   var pathY: SmoothestPath
@@ -40,6 +43,7 @@ struct PathPlanner {
   init(width: Int, height: Int, crop: Double, lookahead: Int) {
     window = CropWindow(width: width, height: height, crop: crop)
     horizon = Horizon(lookahead: lookahead)
+    motions.reserveCapacity(lookahead + 1)
     pathX = SmoothestPath(capacity: horizon.knots.count)
     pathY = pathX
     pathRoll = pathX
@@ -51,17 +55,73 @@ struct PathPlanner {
   /// The frame that `motion` led to is the next; `ahead` leads on from it, at most `lookahead` motions.
   /// About 50 µs.
   mutating func next(_ motion: FrameMotion, ahead: [FrameMotion]) -> Similarity {
-    guard Self.continues(motion) else {
-      restart()
+    motions.removeAll(keepingCapacity: true)
+    motions.append(motion)
+    motions.append(contentsOf: ahead)
+    let correction = divideMotions()
+    guard Self.continues(motions[0]) else {
+      start()
       return stabilizedFromSensor
     }
-    let estimate = MotionEstimate(motion, &clock, &predictor, window)
-    predictor.mark()
+    if let correction {
+      goOn(from: correction)
+    } else if bridge.endsUnknown {
+      // Nothing tells how the scene has moved since it was last seen.
+      predictor.mark()
+    }
+    let wasUnknown = bridge.endsUnknown
+    let estimate = MotionEstimate(motions[0], &clock, &predictor, window)
+    guard !wasUnknown || estimate.weight > 0 else {
+      rest()
+      return stabilizedFromSensor
+    }
+    var step = estimate.step
+    step.seconds = motions[0].seconds
+    bridge.show(step)
     classifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
-    fillHorizon(estimate, ahead)
+    fillHorizon(estimate.carry(pose), ticks: estimate.ticks)
     move(to: plan(), from: estimate.carry(pose), estimate.ticks)
     path += estimate.displacement
     return stabilizedFromSensor
+  }
+
+  /// Makes each of `motions` one since the frame just before; returns what that tells of the frames shown.
+  private mutating func divideMotions() -> MotionBridge.Correction? {
+    guard motions.contains(where: { $0.framesBack > 1 }) else { return nil }
+    var soon = predictor
+    soon.coast(max(clock.usualTicks, 0.1))
+    let (spread, window) = (soon.standardDeviation, window)
+    return bridge.divide(&motions) { $0.weight(against: spread, window) }
+  }
+
+  /// The shown picture moved otherwise in the latest frames than was predicted: its velocity is what was seen.
+  private mutating func goOn(from correction: MotionBridge.Correction) {
+    predictor.correctSkipped(by: correction.sum)
+    path += correction.sum
+    smoothPath += correction.sum
+    guard velocityTicks > 0 else { return }
+    let (x, y) = Self.turn(correction.last, by: -pose[2])
+    velocity += Pose(x, y, correction.last[2]) / velocityTicks
+  }
+
+  /// Leaves the window where it is, as the scene has been out of sight for more than a frame; it may go on at
+  /// any velocity.
+  private mutating func rest() {
+    (velocity, velocityTicks) = (.zero, 0)
+    bridge.show(MotionBridge.Step(seconds: motions[0].seconds))
+  }
+
+  /// Begins at the place from which the path through what is known ahead is the smoothest. Without that the
+  /// window stays: what was taken for another scene may have been something that passed the lens.
+  private mutating func start() {
+    let (stayed, bridge) = (pose, bridge)
+    restart()
+    (pose, self.bridge) = (stayed, bridge)
+    self.bridge.show(MotionBridge.Step(seconds: motions[0].seconds))
+    guard motions.count > 1 else { return }
+    fillHorizon(.zero, ticks: clock.usualTicks > 0 ? clock.usualTicks : 1)
+    pose = window.clamped(plan(isStart: true))
+    horizon.keep(pathX, pathY, pathRoll)
   }
 
   static func continues(_ motion: FrameMotion) -> Bool {
@@ -83,14 +143,15 @@ struct PathPlanner {
     classifier = ShakeClassifier()
     (intent, clock) = (.zero, FrameClock())
     horizon.restart()
+    bridge = MotionBridge()
   }
 
   /// The window's best pose now.
-  private mutating func plan() -> Pose {
+  private mutating func plan(isStart: Bool = false) -> Pose {
     let (count, known) = (horizon.count, horizon.known)
     for index in 0..<count { pathRoll.knots[index].margin = window.mostRoll }
     horizon.fill(&pathRoll, axis: 2, pull: classifier.pull, lag: 0)
-    pathRoll.solve(count, velocity: velocity[2], before: velocityTicks)
+    pathRoll.solve(count, velocity: velocity[2], before: velocityTicks, isStart: isStart)
     for index in 0..<count {
       let knot = pathRoll.knots[index]
       let (x, y) = window.margins(roll: window.clampedRoll(knot.middle - knot.path))
@@ -103,9 +164,13 @@ struct PathPlanner {
     let turned = window.clampedRoll(pathRoll.knots[0].middle - pathRoll.knots[0].path)
     let (x, y) = Self.turn(velocity, by: turned)
     horizon.fill(&pathX, axis: 0, pull: classifier.pull, lag: lag[0])
-    pathX.solve(count, velocity: x, before: velocityTicks)
+    pathX.solve(count, velocity: x, before: velocityTicks, isStart: isStart)
     horizon.fill(&pathY, axis: 1, pull: classifier.pull, lag: lag[1])
-    pathY.solve(count, velocity: y, before: velocityTicks)
+    pathY.solve(count, velocity: y, before: velocityTicks, isStart: isStart)
+    if isStart {
+      let path = Pose(pathX.knots[0].path, pathY.knots[0].path, pathRoll.knots[0].path)
+      return horizon.knots[0].held - path
+    }
     let step = Pose(
       braked(pathX.knots[0].path, axis: 0, margin: margin[0]),
       braked(pathY.knots[0].path, axis: 1, margin: margin[1]), pathRoll.knots[0].path)

@@ -18,11 +18,15 @@ struct ShakePredictor {
   /// Probability of each model; their sum is 1.
   private var shares = InlineArray<4, Pose>(repeating: Pose(repeating: 0.25))
 
-  /// Expected displacement since `mark`.
+  /// Displacement since `mark` that frames of unknown motion were given, and their time in ticks.
+  private var skipped = Pose.zero
+  private var skippedTicks = 0.0
+
+  /// Expected displacement since `mark`, less that of frames of unknown motion.
   var displacement: Pose {
     var sum = Pose.zero
     for index in models.indices { sum += shares[index] * models[index].displacement }
-    return sum
+    return sum - skipped
   }
 
   /// Standard deviation of `displacement`.
@@ -55,9 +59,11 @@ struct ShakePredictor {
     for index in models.indices { models[index].coast(models[index].step(ticks)) }
   }
 
+  /// Learns from the displacement of one frame, `ticks` after the one before.
   mutating func observe(_ displacement: Pose, ticks: Double, confidence: Double) {
     for index in models.indices {
-      models[index].observe(displacement, ticks: ticks, confidence: confidence)
+      models[index].observe(
+        displacement + skipped, ticks: ticks + skippedTicks, confidence: confidence)
     }
     for axis in 0..<3 {
       var most = -Double.infinity
@@ -74,5 +80,15 @@ struct ShakePredictor {
   /// Makes `displacement` 0: it counts from here.
   mutating func mark() {
     for index in models.indices { models[index].mark() }
+    (skipped, skippedTicks) = (.zero, 0)
   }
+
+  /// Goes on to the next frame, where this one's motion is unknown and was taken to be as predicted.
+  mutating func skip(_ ticks: Double) {
+    skipped += displacement
+    skippedTicks += ticks
+  }
+
+  /// What frames of unknown motion were given was so much too little.
+  mutating func correctSkipped(by displacement: Pose) { skipped += displacement }
 }

@@ -52,12 +52,14 @@ struct SmoothestPath {
   private static let settled = 1e-5
 
   /// Solves for the first `count` knots, from a `velocity` per tick that a step of `before` ticks had; where
-  /// `before` is 0, any first velocity is free.
-  mutating func solve(_ count: Int, velocity: Double, before: Double) {
+  /// `before` is 0, any first velocity is free. With `isStart` the first knot is where the path begins: its
+  /// position is free, too.
+  mutating func solve(_ count: Int, velocity: Double, before: Double, isStart: Bool = false) {
     for _ in 0..<Self.mostSteps {
       for index in 0..<count { pullAndWall(index) }
-      if before > 0 { bendFirst(velocity, before) }
-      for index in 1..<max(1, count) { bend(index) }
+      if before > 0, !isStart { bendFirst(velocity, before) }
+      let first = isStart ? 2 : 1
+      for index in first..<max(first, count) { bend(index) }
       if step(count) < Self.settled { break }
     }
   }

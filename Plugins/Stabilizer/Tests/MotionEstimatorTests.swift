@@ -124,6 +124,35 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     expectEqual(found.fromEarlier, .identity)
   }
 
+  /// Blurred by 13 pixels along the rows, a hand's motion in a dark room: few points are found in the finest
+  /// level, and fewer agree.
+  @Test func measuresABlurredFrame() {
+    for (index, truth) in [(4.3, -2.1), (-6.5, 3), (0.8, 5.5)].enumerated() {
+      let motion = Similarity(shiftX: truth.0, shiftY: truth.1, roll: 0.004)
+      var second = Self.moved(motion)
+      second.blur(reach: 6)
+      second.addNoise(deviation: 2, seed: UInt64(index + 1))
+      let found = Self.estimate(Self.still, second)
+      expectEqual(found.comparison, .tracked, "\(index)")
+      expectLess(Self.distance(found.fromEarlier, motion), 1.2, "\(index)")
+      let back = Self.estimate(second, Self.still)
+      expectEqual(back.comparison, .tracked, "\(index)")
+      expectLess(Self.distance(back.fromEarlier, motion.inverse), 1.2, "\(index)")
+    }
+  }
+
+  /// Numbers of the first are (n - 2) (q ln(q/p) + (1 - q) ln((1 - q)/(1 - p))) - ln(n (n - 1) / 2) with
+  /// n = 52, q = 10/50 and p = 1/50: 23.027 - 7.970 - 7.191.
+  @Test func evidenceIsTheLogarithmOfChance() {
+    let few = SimilarityFit.evidence(inliers: 12, of: 52, chance: 0.02)
+    expectLess(abs(few - (50 * (0.2 * 2.302585 + 0.8 * -0.202941) - 7.190676)), 1e-3)
+    // As many as chance makes, or fewer, prove nothing; nor do three points.
+    expectEqual(SimilarityFit.evidence(inliers: 12, of: 52, chance: 0.2), 0)
+    expectEqual(SimilarityFit.evidence(inliers: 3, of: 52, chance: 0.02), 0)
+    // The sharper they agree, the more.
+    expectLess(few, SimilarityFit.evidence(inliers: 12, of: 52, chance: 0.005))
+  }
+
   @Test func anotherSceneIsACut() {
     let other = LumaPicture(NoiseScene(seed: 77), width: Self.width, height: Self.height)
     let found = Self.estimate(Self.still, other)

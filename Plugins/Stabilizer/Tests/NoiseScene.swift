@@ -65,6 +65,16 @@ struct LumaPicture {
     }
   }
 
+  /// Blurs along the rows: means of `reach` pixels to either side.
+  mutating func blur(reach: Int) {
+    let sharp = levels
+    for place in levels.indices {
+      let (row, x) = (place / width * width, place % width)
+      let columns = max(0, x - reach)...min(width - 1, x + reach)
+      levels[place] = columns.reduce(0) { $0 + sharp[row + $1] } / Double(columns.count)
+    }
+  }
+
   /// Adds noise of that deviation: the sum of twelve uniform numbers is nearly Gaussian.
   mutating func addNoise(deviation: Double, seed: UInt64) {
     var random = TestRandom(seed: seed)

@@ -91,18 +91,21 @@ import Testing
     // What the estimator may say of the cut is not to be used.
     camera.motions[120].fromEarlier = Similarity(shiftX: 200, roll: 0.2)
     let planned = camera.planned(crop: 0.1, lookahead: lookahead)
-    expectLess(camera.largestCorrection([planned[0], planned[120]], crop: 0.1), 1e-9)
+    // Live, the window stays; with later frames known, it begins where these want it.
+    if lookahead == 0 { expectEqual(planned[120], planned[119]) }
     // What follows does not show before.
     var other = camera
     for index in 121..<other.motions.count {
       other.motions[index] = HandheldCamera.motion([9, -9, 0.01])
     }
-    expectEqual(other.planned(crop: 0.1, lookahead: lookahead)[..<121], planned[..<121])
-    // Nothing of what was before is left.
+    expectEqual(other.planned(crop: 0.1, lookahead: lookahead)[..<120], planned[..<120])
+    // Nothing else of what was before is left.
     var later = camera
     later.motions = Array(camera.motions[120...])
     later.motions[0].comparison = .first
-    expectEqual(Array(planned[120...]), later.planned(crop: 0.1, lookahead: lookahead))
+    if lookahead > 0 {
+      expectEqual(Array(planned[120...]), later.planned(crop: 0.1, lookahead: lookahead))
+    }
     for step in later.steps(Array(planned[120...])) { expectLess((step * step).sum(), 12 * 12) }
   }
 
