@@ -3,9 +3,11 @@
 ///
 /// Real times count, not frames: after a gap there is more way to go. But where a clock is set back, or a
 /// driver stamps frames in bursts, two neighbours have the same time, and the next is twice as late. A frame
-/// then gets the usual time, and the next one the rest. Files also round times to a millisecond, and drivers
-/// are late by as much: a pan of 10 pixels per tick would shake by 0.3. Differences so small are smoothed.
+/// then gets the usual time, and the next one the rest. Files also round times to a millisecond: a pan of 10
+/// pixels per tick would shake by 0.3. Where the times are those of a regular grid, so rounded, the grid's
+/// count (`FrameGrid`). Drivers are late by some milliseconds: differences so small are smoothed.
 struct FrameClock {
+  private var grid = FrameGrid()
   /// Smoothed ticks from frame to frame; 0 while unknown.
   private(set) var usualTicks = 0.0
   /// Ticks that the latest frame got beyond its capture time.
@@ -33,6 +35,11 @@ struct FrameClock {
   /// Ticks since the frame before, by its capture time `seconds` earlier, which may be wrong or negative.
   mutating func ticks(_ seconds: Double) -> Double {
     let said = min(max(seconds * 30, -Self.mostTicks), Self.mostTicks)
+    if let ticks = grid.add(said) {
+      (usualTicks, pace) = (grid.period, grid.period)
+      (advance, rest) = (0, 0)
+      return ticks
+    }
     if usualTicks == 0 {
       guard said > 0 else { return Self.unknownTicks }
       usualTicks = max(said, Self.leastTicks)

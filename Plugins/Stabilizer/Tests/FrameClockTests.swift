@@ -57,6 +57,37 @@ import Testing
     }
   }
 
+  /// Of a file and of its copy in Matroska; what is missing counts.
+  @Test(arguments: [10.0, 24, 25, 29.97, 30, 50, 60, 120])
+  func timesRoundedToAMillisecondAreTheSame(rate: Double) {
+    let frames = (0..<150).filter { $0 % 17 != 0 || $0 == 0 }
+    let times = frames.map { Double($0) / rate }
+    let rounded = times.map { ($0 * 1000).rounded() / 1000 }
+    let (exact, given) = (Self.spans(times), Self.spans(rounded))
+    for index in exact.indices {
+      // 29.97 a second differ from 30 by a thousandth, and a few frames earlier or later.
+      expectLess(abs(given[index] / exact[index] - 1), 1.01e-3, "frame \(index)")
+      let truth = 30 * (times[index + 1] - times[index])
+      expectLess(abs(exact[index] / truth - 1), 1.01e-3, "frame \(index)")
+    }
+  }
+
+  /// Of a camera that is late by up to 4 ms, and of one whose rate changes: not taken for a grid.
+  @Test func lateFramesAreNoGrid() {
+    var grid = FrameGrid()
+    let times = Self.times(300, rate: 30, jitter: 4e-3, seed: 5)
+    var onGrid = 0
+    for (from, to) in zip(times, times.dropFirst()) where grid.add(30 * (to - from)) != nil {
+      onGrid += 1
+    }
+    expectLess(onGrid, 30)
+    var clock = FrameClock()
+    for _ in 0..<60 { _ = clock.ticks(1.0 / 30) }
+    var last = 0.0
+    for _ in 0..<60 { last = clock.ticks(1.0 / 20) }
+    expectLess(abs(last - 1.5), 0.01)
+  }
+
   /// The frames of a camera of 240 frames/s that is late by up to a frame: less uneven than stamped.
   @Test func evensOutLatenessAtHighRates() {
     let times = Self.times(480, rate: 240, jitter: 2e-3, seed: 9)
