@@ -136,7 +136,8 @@ struct MotionBridge {
       if let before { add(-before.seconds, -before.motion.logarithm) }
       add(0, .zero)
       add(span.seconds, span.motion.logarithm)
-      if let after { add(span.seconds + after.seconds, span.motion.logarithm + after.motion.logarithm) }
+      guard let after else { return }
+      add(span.seconds + after.seconds, span.motion.logarithm + after.motion.logarithm)
     }
 
     private mutating func add(_ time: Double, _ place: SIMD4<Double>) {

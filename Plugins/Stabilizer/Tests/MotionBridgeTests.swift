@@ -6,8 +6,8 @@ import Testing
 @testable import Stabilizer
 
 /// A motion measured from the frame `back` frames before.
-private func measured(_ x: Double, _ y: Double = 0, roll: Double = 0, back: Int = 1) -> FrameMotion {
-  var motion = HandheldCamera.motion([x, y, roll], seconds: Double(back) / 30)
+private func measured(_ x: Double, back: Int = 1) -> FrameMotion {
+  var motion = HandheldCamera.motion([x, 0, 0], seconds: Double(back) / 30)
   motion.framesBack = back
   return motion
 }
@@ -42,11 +42,14 @@ private func belief(_ motion: FrameMotion) -> Double {
   /// Steps 1, 2, 3, 4, 5, 6 are those of the parabola t (t + 1) / 2, which a cubic through four places
   /// meets exactly: 3 and 4 out of their sum, 7; and 3, 4 and 5 out of theirs.
   @Test func findsTheStepsOfAParabolaFromTheirSum() {
-    let two = Self.divided([measured(1), measured(2), unknown(), measured(7, back: 2), measured(5)])
+    let two = Self.divided(
+      [measured(1), measured(2), unknown(), measured(7, back: 2), measured(5)])
     for (step, truth) in zip(two.shifts, [1.0, 2, 3, 4, 5]) { expectLess(abs(step - truth), 1e-9) }
     let three = Self.divided(
       [measured(2), unknown(), unknown(), measured(12, back: 3), measured(6)])
-    for (step, truth) in zip(three.shifts, [2.0, 3, 4, 5, 6]) { expectLess(abs(step - truth), 1e-9) }
+    for (step, truth) in zip(three.shifts, [2.0, 3, 4, 5, 6]) {
+      expectLess(abs(step - truth), 1e-9)
+    }
   }
 
   /// Between 0 and 8 with velocities of 2 before and 6 behind: half of 8, less a sixth of the difference.
