@@ -33,7 +33,7 @@ struct Horizon {
   private static let spreadShare = 0.35
   /// Least pull of the window to the middle, per tick to the fourth. Larger: it returns sooner, less is
   /// smoothed. It takes 10 ticks (pull to the power of -1/4), at least, and some seconds under shake.
-  private static let leastPull = 1e-4
+  static let leastPull = 1e-4
 
   init(lookahead: Int) {
     knots = [Knot](repeating: Knot(), count: lookahead + 1 + Self.predictedKnots)
@@ -71,7 +71,7 @@ struct Horizon {
 
   /// Sets up the problem of one axis, except the margins.
   func fill(_ path: inout SmoothestPath, axis: Int, pull: Double, lag: Double) {
-    (path.pull, path.lag) = (pull + Self.leastPull, lag)
+    (path.pull, path.lag) = (pull, lag)
     for index in 0..<count {
       path.knots[index].ticks = knots[index].ticks
       path.knots[index].middle = knots[index].held[axis]
@@ -107,7 +107,7 @@ extension PathPlanner {
       let estimate = MotionEstimate(motions[index], &later, &future, window)
       if isUnknown && estimate.weight == 0 { return }
       isUnknown = estimate.weight == 0
-      laterClassifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
+      laterClassifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width, usual: clock.usualTicks)
       classifier.expect(laterClassifier)
       // Roll and scale apply about the planned position of the window.
       let planned = horizon.knots[horizon.count].planned

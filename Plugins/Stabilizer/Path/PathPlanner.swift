@@ -78,7 +78,7 @@ struct PathPlanner {
     var step = estimate.step
     step.seconds = motions[0].seconds
     bridge.show(step)
-    classifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
+    classifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width, usual: clock.usualTicks)
     fillHorizon(estimate.carry(pose), ticks: estimate.ticks)
     move(to: plan(), from: estimate.carry(pose), estimate.ticks)
     path += estimate.displacement
@@ -150,11 +150,23 @@ struct PathPlanner {
     bridge = MotionBridge()
   }
 
+  /// Longest time between frames by which the pull counts, in ticks: 12.5 frames/s. Beyond it the window takes
+  /// as many frames, not as long, to return. Larger: shake at low frame rates is smoothed less, and more of
+  /// the crop is left for what is not known. By trial on `test.avi` at 10 frames/s.
+  private static let mostPullTicks = 2.4
+
+  /// By what the pull, per tick to the fourth, is less where frames are rare.
+  private var pullShare: Double {
+    let share = min(1, Self.mostPullTicks / max(clock.usualTicks, Self.mostPullTicks))
+    return share * share * share * share
+  }
+
   /// The window's best pose now.
   private mutating func plan(isStart: Bool = false) -> Pose {
+    let pull = (classifier.pull + Horizon.leastPull) * pullShare
     let (count, known) = (horizon.count, horizon.known)
     for index in 0..<count { pathRoll.knots[index].margin = window.mostRoll }
-    horizon.fill(&pathRoll, axis: 2, pull: classifier.pull, lag: 0)
+    horizon.fill(&pathRoll, axis: 2, pull: pull, lag: 0)
     pathRoll.solve(count, velocity: velocity[2], before: velocityTicks, isStart: isStart)
     for index in 0..<count {
       let knot = pathRoll.knots[index]
@@ -167,9 +179,9 @@ struct PathPlanner {
     let lag = panLag(margin)
     let turned = window.clampedRoll(pathRoll.knots[0].middle - pathRoll.knots[0].path)
     let (x, y) = Self.turn(velocity, by: turned)
-    horizon.fill(&pathX, axis: 0, pull: classifier.pull, lag: lag[0])
+    horizon.fill(&pathX, axis: 0, pull: pull, lag: lag[0])
     pathX.solve(count, velocity: x, before: velocityTicks, isStart: isStart)
-    horizon.fill(&pathY, axis: 1, pull: classifier.pull, lag: lag[1])
+    horizon.fill(&pathY, axis: 1, pull: pull, lag: lag[1])
     pathY.solve(count, velocity: y, before: velocityTicks, isStart: isStart)
     if isStart {
       let path = Pose(pathX.knots[0].path, pathY.knots[0].path, pathRoll.knots[0].path)

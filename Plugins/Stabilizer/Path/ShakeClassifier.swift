@@ -20,6 +20,10 @@ struct ShakeClassifier {
   /// Least time between two velocities, in ticks: each frame's at 40 frames/s, every second's at 60. Larger:
   /// noise counts less, fast shake is missed. By trial at 60 and 120 frames/s.
   private static let leastTicks = 0.7
+  /// Longest time between frames by which velocities are told, in ticks: 21 frames/s. Beyond it they are told by
+  /// frames: what sways slowly jerks from frame to frame. Larger: shake at low frame rates is taken for intent.
+  /// By trial on clips of 10 and 15 frames/s.
+  private static let mostTicks = 1.4
   /// Weight of the initial `shakiness` of 1, the limit between steady and shaking, in its average, in ticks.
   /// Larger: a tripod, and a shaking hand, are recognised later. By trial.
   private static let doubtTicks = 5.0
@@ -62,9 +66,11 @@ struct ShakeClassifier {
   /// 0 for shaking hands to 1 for a steady camera, whose picture is shown where the camera looks.
   var steadyShare: Double { pull / (pull + 1e-3) }
 
-  /// For pictures `width` wide.
-  mutating func add(_ displacement: Pose, ticks: Double, width: Double) {
+  /// For pictures `width` wide, of which the usual ones are `usual` ticks apart.
+  mutating func add(_ displacement: Pose, ticks: Double, width: Double, usual: Double) {
     expected = 0
+    // Where frames are rarer, all times count as if they were not.
+    let ticks = ticks * min(1, Self.mostTicks / max(usual, Self.mostTicks))
     let keep = exp(-ticks / Self.swingTicks)
     forward = forward * keep + pointwiseMax(displacement, .zero)
     backward = backward * keep + pointwiseMax(-displacement, .zero)

@@ -23,6 +23,18 @@ import Testing
     expectLess(apart, 1.5, "\(apart) pixels")
   }
 
+  /// A slow sway, that at 30 frames/s is hardly more than a glide, jerks from frame to frame at 10.
+  @Test(arguments: [0, 15])
+  func smoothsSwaysAtLowFrameRates(lookahead: Int) {
+    for seed in UInt64(1)...3 {
+      let shake = Shake([6, 5, 0.001], hertz: 0.5, seed: seed)
+      let camera = HandheldCamera(15, rate: 10) { shake($0) }
+      let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
+      let left = camera.jitter(camera.planned(crop: 0.05, lookahead: lookahead))
+      expectLess(left, (lookahead > 0 ? 0.4 : 0.55) * raw, "\(seed): \(left) of \(raw)")
+    }
+  }
+
   /// Every third frame is lost; what remains tells its time.
   @Test func plansOnThroughMissingFrames() {
     let shake = Shake([10, 8, 0.004], seed: 17)
