@@ -20,7 +20,10 @@ struct CoarseSearch {
     /// In pixels of the small picture: a point at p in the earlier frame is at p + (x, y) now.
     var x: Float
     var y: Float
-    /// Mean difference at that shift, over the mean of all shifts: near 0 the pictures match, near 1
+    /// The best shift far from that one, if it is nearly as good: where something near covers much of the
+    /// picture, the other of the two is the background's.
+    var other: (x: Float, y: Float)?
+    /// Mean difference at the first shift, over the mean of all shifts: near 0 the pictures match, near 1
     /// no shift is better than another.
     var dissimilarity: Float
     /// Mean deviation of luma from the mean around, in levels, of the two frames' lesser.
@@ -54,10 +57,33 @@ struct CoarseSearch {
     }
     let mean = max(sum / Float(costs.count), 1e-6)
     let (column, row) = (best % columns, best / columns)
+    let far = leastFar(from: column, row, columns)
+    let isGood = mean - costs[far] > Self.otherShare * (mean - costs[best])
+    let other = (Float(far % columns - reachX), Float(far / columns - reachY))
     return Match(
       x: Float(column - reachX) + vertex(best, 1, isInside: column > 0 && column < columns - 1),
       y: Float(row - reachY) + vertex(best, columns, isInside: row > 0 && row < 2 * reachY),
-      dissimilarity: costs[best] / mean, contrast: contrast)
+      other: isGood ? other : nil, dissimilarity: costs[best] / mean,
+      contrast: contrast)
+  }
+
+  /// Least distance, in pixels, of the other shift from the best. Larger: what moves nearly as the background
+  /// is not told from it.
+  private static let leastApart = 2
+
+  /// Share of the best shift's fall of cost below the mean from which another one is tried. Larger: less is
+  /// tried, and costs less; the background behind something near is lost more often. By trial.
+  private static let otherShare: Float = 0.6
+
+  /// Index of the least cost farther from a shift than `leastApart`.
+  private func leastFar(from column: Int, _ row: Int, _ columns: Int) -> Int {
+    var best = 0
+    var least = Float.infinity
+    for index in costs.indices where costs[index] < least {
+      let apart = max(abs(index % columns - column), abs(index / columns - row))
+      if apart > Self.leastApart { (best, least) = (index, costs[index]) }
+    }
+    return best
   }
 
   /// Where between shifts the cost is least: two lines of equal slope through three costs.

@@ -136,7 +136,9 @@ struct MotionEstimator {
     let first = earlier.levels.lastIndex { max($0.width, $0.height) >= 100 } ?? 0
     var best = Believed()
     for level in stride(from: min(2, first), through: 0, by: -1) {
-      track(level, guess: result.motion, isFirst: level == min(2, first), count: count)
+      let isFirst = level == min(2, first)
+      let far = isFirst ? match.other.map { ($0.x * scale, $0.y * scale) } : nil
+      track(level, guess: result.motion, far, isFirst: isFirst, count: count)
       result = fit.fit(points, guess: result.motion)
       // Where patches overlap, their points err alike, and are not as many witnesses.
       let side = Float(Patch.side << level)
@@ -167,17 +169,19 @@ extension MotionEstimator {
   private static let leastResponse: Float = 1
 
   /// Finds all points in one level, and fills `points` with those found.
-  private mutating func track(_ level: Int, guess: PlainMotion, isFirst: Bool, count: Int) {
+  private mutating func track(
+    _ level: Int, guess: PlainMotion, _ far: (Float, Float)?, isFirst: Bool, count: Int
+  ) {
     points.removeAll()
     let middleX = Float(width) / Float(2 * divisor) - 0.5
     let middleY = Float(height) / Float(2 * divisor) - 0.5
     for index in 0..<count {
       let (x, y) = (tracks[index].x - middleX, tracks[index].y - middleY)
       let (toX, toY) = guess.apply(x, y)
-      // The other place to begin: no motion at first, then where the level before left it.
+      // Other places to begin: no motion and another shift at first, then where the level before left it.
       let other: (x: Float, y: Float)? =
         isFirst ? (0, 0) : tracks[index].isFound ? (tracks[index].dx, tracks[index].dy) : nil
-      follow(index, level, (toX - x, toY - y), other)
+      follow(index, level, (toX - x, toY - y), other, far)
       guard tracks[index].isFound else { continue }
       let variance = tracks[index].variance * Float(1 << 2 * level)
       points.append(
@@ -190,9 +194,10 @@ extension MotionEstimator {
   /// pixels. Larger: sharp and soft points weigh more alike. By trial: 0.1 pixels RMS.
   private static let modelVariance: Float = 0.01
 
-  /// Finds one point in one level, from the better of two guesses in finest pixels.
+  /// Finds one point in one level, from the best of up to three guesses in finest pixels.
   private mutating func follow(
-    _ index: Int, _ level: Int, _ guess: (x: Float, y: Float), _ other: (x: Float, y: Float)?
+    _ index: Int, _ level: Int, _ guess: (x: Float, y: Float), _ other: (x: Float, y: Float)?,
+    _ far: (x: Float, y: Float)?
   ) {
     let scale = Float(1 << level)
     let half = Float(Patch.side / 2)
@@ -208,10 +213,12 @@ extension MotionEstimator {
     let (startX, startY) = (Float(x), Float(y))
     var (toX, toY) = (startX + guess.x / scale, startY + guess.y / scale)
     var step = compare(level, toX, toY)
-    if let other, abs(other.x - guess.x) + abs(other.y - guess.y) > 0.5 * scale,
-      let second = compare(level, startX + other.x / scale, startY + other.y / scale),
-      step.map({ second.correlation > $0.correlation }) ?? true
-    {
+    for place in 0..<2 {
+      guard let other = place == 0 ? other : far,
+        abs(other.x - guess.x) + abs(other.y - guess.y) > 0.5 * scale,
+        let second = compare(level, startX + other.x / scale, startY + other.y / scale),
+        step.map({ second.correlation > $0.correlation }) ?? true
+      else { continue }
       (toX, toY) = (startX + other.x / scale, startY + other.y / scale)
       step = second
     }

@@ -46,9 +46,53 @@ struct SimilarityFit {
   /// bends it, needs all of `reach`.
   func fit(_ points: TrackedPoints, guess: PlainMotion) -> Result {
     guard points.count >= 3 else { return Result() }
-    let near = search(points, guess, reach: reach / 4)
-    if near.score > points.totalSay / 2 { return refine(points, near.motion, reach: reach / 4) }
-    return refine(points, search(points, guess, reach: reach).motion, reach: reach)
+    var (limit, total) = (reach / 4, points.totalSay)
+    var best = search(points, guess, reach: limit)
+    if best.score <= total / 2 {
+      limit = reach
+      best = search(points, guess, reach: limit)
+    }
+    if best.score < Self.majority * total {
+      // The background lies all over the picture; what is near, and moves on its own, in a part of it.
+      let other = search(points, guess, reach: limit, without: best.motion)
+      if other.score * extent(points, other.motion, limit, without: best.motion)
+        > best.score * extent(points, best.motion, limit)
+      {
+        best = other
+      }
+    }
+    return refine(points, best.motion, reach: limit)
+  }
+
+  /// Share of the points, by `say`, from which a group is the background without another look. Larger: costs
+  /// more where much moves.
+  private static let majority: Float = 0.7
+
+  /// Area over which the points near a motion lie: the root of the determinant of their covariance, in squared
+  /// pixels.
+  private func extent(
+    _ points: TrackedPoints, _ motion: PlainMotion, _ reach: Float, without: PlainMotion? = nil
+  ) -> Float {
+    var (sum, x, y, xx, xy, yy): (Float, Float, Float, Float, Float, Float) = (0, 0, 0, 0, 0, 0)
+    for column in 0..<points.eights {
+      let squares = points.squaredResiduals(column, motion)
+      let taken = without.map { points.squaredResiduals(column, $0) }
+      for lane in 0..<8 where squares[lane] < reach * reach {
+        let weight = points.say[column][lane]
+        guard weight > 0, taken.map({ $0[lane] >= reach * reach }) ?? true else { continue }
+        let (px, py) = (points.x[column][lane], points.y[column][lane])
+        sum += weight
+        x += weight * px
+        y += weight * py
+        xx += weight * px * px
+        xy += weight * px * py
+        yy += weight * py * py
+      }
+    }
+    guard sum > 0 else { return 0 }
+    (x, y) = (x / sum, y / sum)
+    let (a, b, c) = (xx / sum - x * x, xy / sum - x * y, yy / sum - y * y)
+    return max(a * c - b * b, 0).squareRoot()
   }
 
   private struct Candidate {
@@ -56,36 +100,46 @@ struct SimilarityFit {
     var score: Float
   }
 
-  private func search(_ points: TrackedPoints, _ guess: PlainMotion, reach: Float) -> Candidate {
+  /// The motion that most points agree on, of those that do not agree with `without`.
+  private func search(
+    _ points: TrackedPoints, _ guess: PlainMotion, reach: Float, without: PlainMotion? = nil
+  ) -> Candidate {
     // The candidate "the camera stands still" gets a score 10 % higher: in front of a fixed camera, a person
     // may cover more points than the background.
     let standing = PlainMotion()
-    var best = Candidate(score: score(points, standing, reach) * 1.1)
-    consider(guess, points, reach, &best)
+    var best = Candidate(score: score(points, standing, reach, without: without) * 1.1)
+    consider(guess, points, reach, without, &best)
     var random = Draws()
     for _ in 0..<Self.draws {
       let (first, second) = random.pair(below: points.count)
       guard let motion = through(points.point(first), points.point(second)) else { continue }
-      consider(motion, points, reach, &best)
+      consider(motion, points, reach, without, &best)
     }
     return best
   }
 
   private func consider(
-    _ motion: PlainMotion, _ points: TrackedPoints, _ reach: Float, _ best: inout Candidate
+    _ motion: PlainMotion, _ points: TrackedPoints, _ reach: Float, _ without: PlainMotion?,
+    _ best: inout Candidate
   ) {
-    let score = score(points, motion, reach)
+    let score = score(points, motion, reach, without: without)
     guard score > best.score else { return }
     best = Candidate(motion: motion, score: score)
   }
 
-  /// Sum of weights, each by how near its point is.
-  func score(_ points: TrackedPoints, _ motion: PlainMotion, _ reach: Float) -> Float {
+  /// Sum of weights, each by how near its point is; of points that do not agree with `without`.
+  func score(
+    _ points: TrackedPoints, _ motion: PlainMotion, _ reach: Float, without: PlainMotion? = nil
+  ) -> Float {
     let scale = 1 / (reach * reach)
     var sum = TrackedPoints.Eight.zero
+    let zero = TrackedPoints.Eight.zero
     for column in 0..<points.eights {
-      let near = 1 - points.squaredResiduals(column, motion) * scale
-      let zero = TrackedPoints.Eight.zero
+      var near = 1 - points.squaredResiduals(column, motion) * scale
+      if let without {
+        let taken = points.squaredResiduals(column, without) .< reach * reach
+        near.replace(with: zero, where: taken)
+      }
       sum += points.say[column] * near.replacing(with: zero, where: near .< zero)
     }
     return sum.sum()

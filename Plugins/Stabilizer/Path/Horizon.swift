@@ -107,7 +107,8 @@ extension PathPlanner {
       let estimate = MotionEstimate(motions[index], &later, &future, window)
       if isUnknown && estimate.weight == 0 { return }
       isUnknown = estimate.weight == 0
-      laterClassifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width, usual: clock.usualTicks)
+      laterClassifier.add(
+        estimate.displacement, ticks: estimate.ticks, width: window.width, usual: clock.usualTicks)
       classifier.expect(laterClassifier)
       // Roll and scale apply about the planned position of the window.
       let planned = horizon.knots[horizon.count].planned

@@ -54,7 +54,7 @@ extension FrameMotion {
 
   /// Weight of the measurement, 0 to 1, beside a prediction with standard deviations of `spread`: by the
   /// inverse of their variances, the measurement's counted from `fullConfidence` on.
-  func weight(against spread: Pose, _ window: CropWindow) -> Double {
+  func weight(against spread: @autoclosure () -> Pose, _ window: CropWindow) -> Double {
     // No camera moves by two pictures between frames, and no estimator could measure it.
     let limit = 2 * (window.width + window.height)
     let (x, y) = (fromEarlier.shiftX, fromEarlier.shiftY)
@@ -64,6 +64,7 @@ extension FrameMotion {
     // Confidence is 1 / (1 + (error / fairError)²).
     let pixel = Double(MotionEstimator.fairError) * window.finestPixel
     let doubt = (1 / confidence - 1).squareRoot() - (1 / Self.fullConfidence - 1).squareRoot()
+    let spread = spread()
     let (error, doubtful) = (doubt * pixel, max(spread[0], spread[1]))
     return doubtful * doubtful / max(doubtful * doubtful + error * error, 1e-12)
   }

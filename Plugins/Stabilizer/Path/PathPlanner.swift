@@ -78,7 +78,8 @@ struct PathPlanner {
     var step = estimate.step
     step.seconds = motions[0].seconds
     bridge.show(step)
-    classifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width, usual: clock.usualTicks)
+    classifier.add(
+      estimate.displacement, ticks: estimate.ticks, width: window.width, usual: clock.usualTicks)
     fillHorizon(estimate.carry(pose), ticks: estimate.ticks)
     move(to: plan(), from: estimate.carry(pose), estimate.ticks)
     path += estimate.displacement

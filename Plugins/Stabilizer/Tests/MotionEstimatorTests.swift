@@ -110,6 +110,23 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     expectLess(Self.distance(found.fromEarlier, truth), 0.1)
   }
 
+  /// A hand before the lens, to the right of the middle, that has more points than what is left to be seen of the
+  /// scene, and moves by 18 pixels between two frames.
+  @Test func followsWhatLiesAllAroundNotWhatIsNear() {
+    let far = NoiseScene(seed: 3, contrast: 25)
+    let other = NoiseScene(seed: 9, contrast: 60)
+    let truth = Similarity(shiftX: 3.4, shiftY: -1.7, roll: 0.004)
+    var first = LumaPicture(far, width: Self.width, height: Self.height)
+    var second = LumaPicture(far, truth, width: Self.width, height: Self.height)
+    first.addNoise(deviation: 2, seed: 1)
+    second.addNoise(deviation: 2, seed: 2)
+    first.cover(70..<200, 20..<160, with: LumaPicture(other, width: 240, height: 180))
+    let own = Similarity(shiftX: -16, shiftY: 8)
+    second.cover(54..<184, 28..<168, with: LumaPicture(other, own, width: 240, height: 180))
+    let found = Self.estimate(first, second)
+    expectLess(Self.distance(found.fromEarlier, truth), 0.6)
+  }
+
   /// The same, before a camera on a stand.
   @Test func aFixedCameraDoesNotMoveAtAll() {
     let other = NoiseScene(seed: 9, contrast: 60)
