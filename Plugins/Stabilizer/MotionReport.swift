@@ -32,8 +32,8 @@ public struct MotionReport: FrameReport {
   public var tracked: UInt32 = 0
   /// Number of followed points that moved as the picture did.
   public var inliers: UInt32 = 0
-  /// How many intact frames before this one the earlier frame lies: 1 for the one just before; more where this
-  /// one could not be measured, or only badly.
+  /// How many intact frames before this one the earlier frame lies: 1 for the one just before; more where
+  /// this one could not be measured, or only badly.
   public var framesBack: UInt32 = 1
   /// Capture time since the earlier frame, in milliseconds; 0 for the first.
   public var sinceMilliseconds = 0.0

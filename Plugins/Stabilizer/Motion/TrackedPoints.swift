@@ -30,6 +30,10 @@ struct TrackedPoints {
     say = x
   }
 
+  /// The picture's sides.
+  var width: Float { 2 * halfWidth }
+  var height: Float { 2 * halfHeight }
+
   /// Columns in use.
   var eights: Int { (count + 7) / 8 }
 

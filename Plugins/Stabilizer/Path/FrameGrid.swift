@@ -13,8 +13,8 @@ struct FrameGrid {
   /// Frames before the grid counts: none at first, some after times that are no grid's.
   private var doubt = 0
 
-  /// Error of the difference of two times that are rounded to a millisecond. Larger: times that are not rounded
-  /// but late are taken for a grid's.
+  /// Error of the difference of two times that are rounded to a millisecond. Larger: times that are not
+  /// rounded but late are taken for a grid's.
   private static let rounding = 0.03
   /// Shortest period, 2.1 ms: shorter ones cannot be told from each other by rounded times. Larger: fewer
   /// frame rates are recognised.

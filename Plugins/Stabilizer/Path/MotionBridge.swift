@@ -42,8 +42,9 @@ struct MotionBridge {
     shownCount = min(shownCount + 1, 3)
   }
 
-  /// Replaces each of `motions`, the first of which leads to the frame that is next to be shown, by the motion
-  /// since the frame just before, those in between included. `belief` is the weight of a measured motion.
+  /// Replaces each of `motions`, the first of which leads to the frame that is next to be shown, by the
+  /// motion since the frame just before, those in between included.
+  /// `belief` is the weight of a measured motion.
   mutating func divide(_ motions: inout [FrameMotion], belief: (FrameMotion) -> Double)
     -> Correction?
   {

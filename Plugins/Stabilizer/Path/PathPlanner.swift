@@ -95,7 +95,7 @@ struct PathPlanner {
     return bridge.divide(&motions) { $0.weight(against: spread, window) }
   }
 
-  /// The shown picture moved otherwise in the latest frames than was predicted: its velocity is what was seen.
+  /// The shown picture moved otherwise in the latest frames than was predicted: the path goes on from that.
   private mutating func goOn(from correction: MotionBridge.Correction) {
     predictor.correctSkipped(by: correction.sum)
     path += correction.sum
@@ -151,8 +151,9 @@ struct PathPlanner {
     bridge = MotionBridge()
   }
 
-  /// Longest time between frames by which the pull counts, in ticks: 12.5 frames/s. Beyond it the window takes
-  /// as many frames, not as long, to return. Larger: shake at low frame rates is smoothed less, and more of
+  /// Longest time between frames by which the pull counts, in ticks: 12.5 frames/s. Beyond it the window
+  /// takes as many frames, not as long, to return.
+  /// Larger: shake at low frame rates is smoothed less, and more of
   /// the crop is left for what is not known. By trial on `test.avi` at 10 frames/s.
   private static let mostPullTicks = 2.4
 

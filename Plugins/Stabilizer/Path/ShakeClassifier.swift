@@ -20,9 +20,9 @@ struct ShakeClassifier {
   /// Least time between two velocities, in ticks: each frame's at 40 frames/s, every second's at 60. Larger:
   /// noise counts less, fast shake is missed. By trial at 60 and 120 frames/s.
   private static let leastTicks = 0.7
-  /// Longest time between frames by which velocities are told, in ticks: 21 frames/s. Beyond it they are told by
-  /// frames: what sways slowly jerks from frame to frame. Larger: shake at low frame rates is taken for intent.
-  /// By trial on clips of 10 and 15 frames/s.
+  /// Longest time between frames by which velocities are told, in ticks: 21 frames/s. Beyond it they are told
+  /// by frames: what sways slowly jerks from frame to frame. Larger: shake at low frame rates is taken for
+  /// intent. By trial on clips of 10 and 15 frames/s.
   private static let mostTicks = 1.4
   /// Weight of the initial `shakiness` of 1, the limit between steady and shaking, in its average, in ticks.
   /// Larger: a tripod, and a shaking hand, are recognised later. By trial.

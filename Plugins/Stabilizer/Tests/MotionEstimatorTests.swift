@@ -110,8 +110,8 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     expectLess(Self.distance(found.fromEarlier, truth), 0.1)
   }
 
-  /// A hand before the lens, to the right of the middle, that has more points than what is left to be seen of the
-  /// scene, and moves by 18 pixels between two frames.
+  /// A hand before the lens, to the right of the middle, that has more points than what is left to be seen of
+  /// the scene, and moves by 18 pixels between two frames.
   @Test func followsWhatLiesAllAroundNotWhatIsNear() {
     let far = NoiseScene(seed: 3, contrast: 25)
     let other = NoiseScene(seed: 9, contrast: 60)
