@@ -55,7 +55,7 @@ def compare(path, lines, frames):
     for line, full in zip(lines, frames(width, height), strict=True):
         now = cv2.resize(full, size, interpolation=cv2.INTER_AREA)
         theirs = None if earlier is None else recipe(earlier, now)
-        if theirs is not None and line["comparison"] == "tracked":
+        if theirs is not None and line["comparison"] == "tracked" and line["frames_back"] == 1:
             mine = ours(line, now.shape, divisor)
             middle = np.array([size[0] / 2, size[1] / 2, 1])
             distances.append(scale * float(np.hypot(*((mine - theirs) @ middle))))
