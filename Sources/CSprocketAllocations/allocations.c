@@ -1,14 +1,28 @@
 // Counts a thread's allocations, in whichever program links it: by standing in front of the C library's,
 // or by the hook of a sanitizer, which has an allocator of its own.
 
+#define _GNU_SOURCE
+
 #include "allocations.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stddef.h>
 
 static __thread long count;
 
 long sprocket_allocation_count(void) { return count; }
+
+static int take_count(struct dl_phdr_info *info, size_t size, void *found) {
+  *(unsigned long long *)found = info->dlpi_adds;
+  return 1;
+}
+
+unsigned long long sprocket_library_count(void) {
+  unsigned long long found = 0;
+  dl_iterate_phdr(take_count, &found);
+  return found;
+}
 
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 int __sanitizer_install_malloc_and_free_hooks(

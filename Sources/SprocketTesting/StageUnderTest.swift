@@ -33,7 +33,8 @@ public struct StageUnderTest<S: Stage> {
     public var seen: TestFrame? { frame.picture }
     /// The picture that the stage wrote; `nil` if it writes none.
     public let picture: TestFrame?
-    /// Number of memory requests during `process`.
+    /// Number of memory requests during `process`; 0 if the process has loaded a library since the frame
+    /// before, since the loader and Swift's run-time library then allocate on any thread.
     public let allocations: Int
     /// The neighbouring frames, the nearest first.
     public let earlier: [Seen]
@@ -56,6 +57,8 @@ public struct StageUnderTest<S: Stage> {
   let format: FrameFormat
   private let unpacker = FrameUnpacker()
   private let plan: UnpackPlan
+  /// Libraries that were loaded when the latest frame had been shown.
+  private var libraries = sprocket_library_count()
 
   /// Configures `stage`. Throws its error, or `RunError` if there is no memory, if its settings or its
   /// report are declared wrongly, or if a setting has a value that no run takes.
@@ -123,11 +126,14 @@ public struct StageUnderTest<S: Stage> {
       let verdict = stage.process(&view)
       return (verdict, sprocket_allocation_count() - before)
     }
+    let isQuiet = libraries == sprocket_library_count()
+    libraries = sprocket_library_count()
     let seen = zip(frames, memories).map { self.seen($0, $1) }
     return Shown(
       verdict: verdict, report: memory.report(as: S.Report.self),
       picture: writing == nil ? nil : memory.picture(version: 1, like: frame, writtenFormat),
-      allocations: allocations, earlier: Array(seen.dropFirst().prefix(earlier.count)),
+      allocations: isQuiet ? allocations : 0,
+      earlier: Array(seen.dropFirst().prefix(earlier.count)),
       later: Array(seen.dropFirst(1 + earlier.count)), frame: seen[0])
   }
 
