@@ -1,6 +1,7 @@
 # The commands of the project. Each installs what it needs.
 #
 #   make run     build, and record ten seconds of the first camera, or of the scene, into demo/
+#   make page    build, and show the first camera, or the scene, in a browser
 #   make test    build and test: half an hour, the judges and the lab in part
 #   make test-all  the same, with all judges and all of the lab; goes on where it was ended
 #   make unit    build and run the Swift tests, FILTER=Ring some of them
@@ -59,6 +60,9 @@ OPTIMIZED := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU)) -Xswif
 # Swift's libraries become part of the program, so that what is tested is what can be installed.
 # What nothing needs is left out of it: the program shows its symbols to no other library.
 RELEASE := $(OPTIMIZED) --static-swift-stdlib -Xlinker --no-export-dynamic
+# The package's trait that the program is made with; who depends on the package chooses for himself.
+export SPROCKET_PAGE := 1
+threads threads-program addresses addresses-program capture-storms fuzz: SPROCKET_PAGE :=
 
 # The program that is tested: `release` builds it here, `copy` in a fresh copy of the tree, where the
 # README's commands build it too. `make test` needs no other.
@@ -76,7 +80,8 @@ PLOTTER = $(dir $(SPROCKET))sprocket-plot
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test test-all fuzz long lab bench soak docs install uninstall deb wheel format clean release copy
+.PHONY: run page test test-all fuzz long lab bench soak docs install uninstall deb wheel format clean
+.PHONY: release copy
 .PHONY: packages install-packages deb-packages wheel-packages test-packages lab-packages bench-packages
 .PHONY: plot-packages deb-clean
 .PHONY: example-packages
@@ -93,6 +98,13 @@ run: release
 	  --duration 10s --microphone auto --stage latedrop --stage meter --stage focus \
 	  --movie demo/movie.mov --stills demo/stills --every 1s --dump demo/dump.mcap \
 	  --reports demo/reports.jsonl --summary demo/summary.json --checksum --overwrite
+
+# The page of the first camera, or of the scene: where there is a browser, it opens it.
+page: release
+	camera=$$($(SPROCKET) devices | sed -n 's/^there is no camera;.*/--source scene/p'); \
+	  (sleep 1; command -v xdg-open >/dev/null && xdg-open http://127.0.0.1:8080/ >/dev/null 2>&1) & \
+	  $(SPROCKET) run $$camera --auto-exposure continuous --auto-focus continuous --page \
+	    --movie demo/page.mov --stills demo/page --on-demand --overwrite
 
 release: packages
 	swift build $(RELEASE) --product sprocket
@@ -226,8 +238,8 @@ judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
 FILE_JUDGES := $(call judges,browser codecs disk* dump files movie* picture_files recording sound \
   sound_files still* times tracks)
 WAITING_JUDGES := $(call judges,articles camera_manager hung_calls inputs install kills limits live_settings \
-  on_demand power python reconfigure request_storm several share sound_dumps sound_kills stamps storms \
-  top usage window)
+  on_demand page page_browser power python reconfigure request_storm several share sound_dumps \
+  sound_kills stamps storms top usage window)
 JUDGES_NEED = test-packages $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
 judge-files: $(JUDGES_NEED)
 	$(PYTEST) -m 'not alone' $(PICK) $(FILE_JUDGES)

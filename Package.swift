@@ -21,16 +21,21 @@ let stages = [
   "Stabilizer", "TextOverlay", "Undistort",
 ]
 
-/// Wrappers of libraries that a stage needs, by its folder. A library comes with programs that have the stage
-/// (`SprocketStages`), and with nothing else.
+/// Wrappers of libraries that a stage needs, by its folder: for programs that have the stage, and no other.
 let stageLibraries: [String: [Target.Dependency]] = ["Codes": ["SprocketZBar"]]
 
 /// Test targets that are built: all, unless this names some. A package has one bundle of tests, so what
 /// runs few of them under a sanitizer would build all. Only `make` sets it.
 let chosenTests = Context.environment["SPROCKET_TESTS"]?.split(separator: ",").map(String.init)
 
+/// The traits that are there where nobody chooses: none, but in what `make` builds, which alone sets this.
+let traits = Context.environment["SPROCKET_PAGE"]?.isEmpty == false ? ["Page"] : []
+
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
+let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"].map {
+  .product(name: $0, package: "swift-nio", condition: .when(traits: ["Page"]))
+}
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [SwiftSetting] = [])
@@ -52,23 +57,20 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
   name: "sprocket",
-  products: [
-    .executable(name: "sprocket", targets: ["SprocketCommand"]),
-    .library(name: "Sprocket", targets: ["Sprocket"]),
-    .library(name: "SprocketStages", targets: ["SprocketStages"]),
-    .library(name: "SprocketCapture", targets: ["SprocketCapture"]),
-    .library(name: "SprocketCore", targets: ["SprocketCore"]),
-    .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
-    .library(name: "SprocketPipelines", targets: ["SprocketPipelines"]),
-    // For the tests of those who write stages, sources and sinks.
-    .library(name: "SprocketTesting", targets: ["SprocketTesting"]),
-    // The ring alone, and the futex to park on it: what Benchmarks/ measures.
-    .library(name: "SprocketRing", targets: ["SprocketRing"]),
-    .library(name: "CSprocketSystem", targets: ["CSprocketSystem"]),
+  products: [.executable(name: "sprocket", targets: ["SprocketCommand"])]
+    + [
+      "Sprocket", "SprocketStages", "SprocketCapture", "SprocketCore", "SprocketCommandLine",
+      // SprocketTesting: for tests of stages, sources and sinks. The last two: what Benchmarks/ measures.
+      "SprocketPipelines", "SprocketTesting", "SprocketRing", "CSprocketSystem",
+    ].map { .library(name: $0, targets: [$0]) },
+  traits: [
+    .trait(name: "Page", description: "`run --page`: the camera in a browser"),
+    .default(enabledTraits: Set(traits)),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
     // System libraries: a module map and a shim, no Swift.
@@ -76,28 +78,24 @@ let package = Package(
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYAML"), .systemLibrary(name: "CSprocketYUV"),
-    .systemLibrary(name: "CSprocketZBar"),
+    .systemLibrary(name: "CSprocketZBar"), .systemLibrary(name: "CSprocketLibAV"),
     .systemLibrary(name: "CSprocketZstd", pkgConfig: "libzstd"),
-    .systemLibrary(name: "CSprocketLibAV"),
-    .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CSprocketSystem"),
+    .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CSprocketV4L2", pkgConfig: "libv4l2"),
     .systemLibrary(name: "CSprocketXXHash", pkgConfig: "libxxhash"),
 
-    // How pixels lie in memory; what the times of a file mean. Wrappers of libraries share them.
-    library("SprocketPixels"), library("SprocketTimes"),
-    // Loads libraries that are not linked: those without `link` in their module maps.
-    library("SprocketLibraries"),
+    // How pixels lie in memory; what the times of a file mean. Wrappers of libraries share them. The last
+    // loads libraries that are not linked: those without `link` in their module maps.
+    library("SprocketPixels"), library("SprocketTimes"), library("SprocketLibraries"),
 
     // One thin wrapper each; they know nothing of frames.
-    library("SprocketALSA", ["CSprocketALSA"]),
-    library("SprocketDeflate", ["CSprocketDeflate"]),
+    library("SprocketALSA", ["CSprocketALSA"]), library("SprocketDeflate", ["CSprocketDeflate"]),
     library("SprocketJPEG", ["SprocketPixels", "CSprocketJPEG"]),
     library("SprocketYUV", ["SprocketPixels", "CSprocketYUV"]),
     library(
       "SprocketLibAV", ["SprocketLibraries", "SprocketPixels", "SprocketTimes", "CSprocketLibAV"]),
-    library("SprocketLZ4", ["CSprocketLZ4"]),
-    library("SprocketV4L2", ["CSprocketV4L2"]),
+    library("SprocketLZ4", ["CSprocketLZ4"]), library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
     library("SprocketYAML", ["SprocketLibraries", "CSprocketYAML"]),
     library("SprocketZBar", ["SprocketLibraries", "CSprocketZBar"]),
@@ -147,13 +145,18 @@ let package = Package(
     // What a run is to be, as a value, and how files describe it.
     library("SprocketPipelines", ["Sprocket", "SprocketYAML"]),
     library("SprocketCapture", ["Sprocket", "SprocketPipelines", "SprocketStages"]),
+    // The camera in a browser. The server itself is there with the trait `Page` alone.
+    .target(
+      name: "SprocketPage", dependencies: ["Sprocket"] + nio,
+      resources: ["css", "html", "js", "svg"].map { .embedInCode("Files/page.\($0)") },
+      swiftSettings: settings),
     // Counts allocations for `bench`.
     .target(name: "CSprocketCalls"),
     library(
       "SprocketCommandLine",
       [
-        "Sprocket", "SprocketPipelines", "SprocketShare", "SprocketStages", "CSprocketCalls",
-        argumentParser, logging,
+        "Sprocket", "SprocketPage", "SprocketPipelines", "SprocketShare", "SprocketStages",
+        "CSprocketCalls", argumentParser, logging,
       ]),
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
@@ -180,12 +183,13 @@ let package = Package(
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore", "CSprocketAllocations"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
-    test("SprocketLibrariesTests", ["SprocketLibraries"]),
+    test("SprocketPageTests", ["SprocketPage", "Sprocket"]),
     test("SprocketPipelinesTests", ["SprocketPipelines", "SprocketStages"]),
     test("SprocketALSATests", ["SprocketALSA"]), test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketZBarTests", ["SprocketZBar", "SprocketTestMemory", "CSprocketAllocations"]),
     test("SprocketTIFFTests", ["SprocketTIFF"]), test("SprocketTimesTests", ["SprocketTimes"]),
+    test("SprocketLibrariesTests", ["SprocketLibraries"]),
     test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
     test("SprocketLZ4Tests", ["SprocketLZ4", "TestSupport"]),
     test("SprocketMCAPTests", ["SprocketMCAP", "TestSupport"]),
@@ -246,15 +250,15 @@ if Context.environment["SPROCKET_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "SprocketFuzz", dependencies: ["SprocketPipelines", "SprocketSources"],
-      path: "Tests/Fuzz",
-      exclude: unbuilt + ["Tests"], sources: ["Program", "Targets"], swiftSettings: settings))
+      path: "Tests/Fuzz", exclude: unbuilt + ["Tests"], sources: ["Program", "Targets"],
+      swiftSettings: settings))
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
       name: "FuzzTests",
       dependencies: ["SprocketPipelines", "SprocketSources", "TestExpectations"],
-      path: "Tests/Fuzz",
-      exclude: unbuilt + ["Program"], sources: ["Targets", "Tests"], swiftSettings: settings))
+      path: "Tests/Fuzz", exclude: unbuilt + ["Program"], sources: ["Targets", "Tests"],
+      swiftSettings: settings))
 }
 
 /// SwiftPM compiles a module again when one that its target names has changed. A module also depends on the

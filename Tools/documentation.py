@@ -61,7 +61,8 @@ def page(module, bringing):
 def module_maps(modules):
     """Options that name the modules of C libraries."""
     maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"),
-            *modules.parent.glob("CSprocket*.build/module.modulemap")]
+            *ROOT.glob(".build/checkouts/*/Sources/*/include/module.modulemap"),
+            *modules.parent.glob("C*.build/module.modulemap")]
     return [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
 
 

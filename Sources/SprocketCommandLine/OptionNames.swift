@@ -81,7 +81,9 @@ enum OptionNames {
     case ("checksum", _): return arguments.contains("--checksum") ? "checksum" : "checksums"
     case ("pipe", "header"): return "pipe-header"
     default:
-      let options = ["movie", "stills", "dump", "reports", "share", "virtual", "pipe", "null"]
+      let options = [
+        "movie", "stills", "dump", "reports", "share", "page", "virtual", "pipe", "null",
+      ]
       return options.contains(kind) ? kind : "sink"
     }
   }

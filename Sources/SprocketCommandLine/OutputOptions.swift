@@ -39,6 +39,13 @@ struct OutputOptions: ParsableArguments {
       + "`virtual`.", takes: "device[,key=value...]", completion: .file())
   var virtual: String?
 
+  @Option(
+    name: .customLong("page"), defaultAsFlag: "",
+    help: ArgumentHelp(
+      "Shows the camera in a browser: 127.0.0.1:8080 where no address is given. The settings are those "
+        + "of the sink `page`.", valueName: "address:port | unix:path[,key=value...]"))
+  var page: String?
+
   @Flag(help: "Makes a digest of every frame, and of the run.")
   var checksum = false
 

@@ -77,6 +77,13 @@ extension Kinds {
     return try VirtualSink.kind.texts(argument: found.argument, found.values)
   }
 
+  /// `[ADDRESS][,KEY=VALUE...]`, of a page.
+  func page(_ text: String) throws(RunError) -> [String: String] {
+    guard !text.isEmpty else { return [:] }
+    let found = try argumentAndValues(of: PageSink.kind, text[...], in: text, option: "--page")
+    return try PageSink.kind.texts(argument: found.argument, found.values)
+  }
+
   /// The kind of `NAME[:ARGUMENT]`, of a source.
   func source(named text: String) -> SourceKind? {
     sources.first { $0.name == text.prefix { $0 != ":" } }

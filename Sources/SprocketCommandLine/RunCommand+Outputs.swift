@@ -131,6 +131,9 @@ extension RunCommand {
     if let virtual = self.outputs.virtual {
       outputs.append(NamedOutput(kind: VirtualSink.kind, texts: try kinds.virtual(virtual)))
     }
+    if let page = self.outputs.page {
+      outputs.append(NamedOutput(kind: PageSink.kind, texts: try kinds.page(page)))
+    }
     for text in self.outputs.sink {
       let (kind, texts) = try kinds.sinkTexts(text)
       outputs.append(NamedOutput(kind: kind, texts: texts, isOwn: false))

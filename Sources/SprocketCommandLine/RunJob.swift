@@ -35,8 +35,8 @@ struct RunJob {
     }
     let runner = Runner(
       runs: group.runs, voice: voice, usesKeys: usesKeys && !isQuiet, mustBeWhole: mustBeWhole)
-    for run in group.runs { try run.controlSocket?.start() }
-    defer { for run in group.runs { run.controlSocket?.finish() } }
+    for run in group.runs { try run.open() }
+    defer { for run in group.runs { run.close() } }
     let stops = try runner.run(&signals)
     let results = zip(group.runs, group.results).map { run, result in
       var result = result

@@ -58,8 +58,11 @@ extension Pipeline {
 
   fileprivate mutating func resolve(_ settings: RunSettings) {
     var source = source ?? Self.usualSource
-    // A scene that is asked for a number of frames has no reason to take its time; a camera has.
-    let isCamera = outputs.contains { $0.kind == VirtualSink.kind.name }
+    // A scene that is asked for a number of frames has no reason to take its time; a camera has, and who
+    // watches.
+    let isCamera = outputs.contains {
+      [VirtualSink.kind.name, PageSink.kind.name].contains($0.kind)
+    }
     if source.settings.text(of: "pace") == "auto" {
       let isFast = source.kind == SceneSource.kind.name && settings.frames != nil
       let pace: SourcePace? = isCamera ? .real : isFast ? .fast : nil

@@ -164,6 +164,8 @@ public final class MadePipeline {
   public let digests: [ChecksumSink]
   /// Write stills.
   public let stills: [StillSink]
+  /// Show pictures to who watches.
+  public let pages: [PageSink]
   /// The condition of a movie that is recorded while it holds.
   public let condition: Condition?
 
@@ -179,6 +181,7 @@ public final class MadePipeline {
     self.request = request
     digests = made.sinks.compactMap { $0 as? ChecksumSink }
     stills = made.sinks.compactMap { $0 as? StillSink }
+    pages = made.sinks.compactMap { $0 as? PageSink }
     condition = made.condition
   }
 

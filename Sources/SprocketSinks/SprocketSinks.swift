@@ -6,6 +6,7 @@ public let builtinSinks: [SinkKind] = [
   DumpSink.kind,
   MovieSink.kind,
   NullSink.kind,
+  PageSink.kind,
   PipeSink.kind,
   ReportSink.kind,
   ShareSink.kind,

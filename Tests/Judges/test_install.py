@@ -69,8 +69,8 @@ def test_it_is_stripped_and_needs_no_library_of_swift(prefix):
     needed = run(["ldd", program]).stdout
     assert "libturbojpeg" in needed and "swift" not in needed and "Foundation" not in needed
     assert run(["nm", program]).stdout == ""
-    # With symbols it has 42 MB.
-    assert program.stat().st_size < 28_000_000
+    # With symbols it has 50 MB, 4 MB of both by the server of its page.
+    assert program.stat().st_size < 32_000_000
 
 
 # The folder of the toolchain. It is hidden, with everything in it.

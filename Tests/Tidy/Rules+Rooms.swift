@@ -6,8 +6,8 @@ extension Rules {
     "SprocketCommand": ["SprocketCommandLine"],
     // FoundationEssentials encodes the summary.
     "SprocketCommandLine": [
-      "Sprocket", "SprocketPipelines", "SprocketShare", "SprocketStages", "CSprocketCalls",
-      "ArgumentParser", "Logging", "FoundationEssentials",
+      "Sprocket", "SprocketPage", "SprocketPipelines", "SprocketShare", "SprocketStages",
+      "CSprocketCalls", "ArgumentParser", "Logging", "FoundationEssentials",
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer",
@@ -22,6 +22,7 @@ extension Rules {
       "SprocketCodecs", "SprocketCore",
     ],
     "SprocketPipelines": ["Sprocket", "SprocketYAML"],
+    "SprocketPage": ["Sprocket", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOWebSocket"],
     "SprocketCapture": ["Sprocket", "SprocketPipelines", "SprocketStages"],
     "SprocketTestMemory": ["SprocketCore"],
     "SprocketTesting": [

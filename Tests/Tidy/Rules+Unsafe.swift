@@ -252,6 +252,10 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpFile", "DumpOutput"], "touched under its lock alone"),
     Permission("Sources/SprocketSinks/Movie", ["MovieSound"], "one thread reads with what it has"),
+    Permission(
+      "Sources/SprocketPage", ["PageConnection", "PageHub", "PageSocket", "PageStream"],
+      "used on the server's event loop alone"),
+    Permission("Sources/SprocketSinks/Page", ["PagePicture"], "filled while nobody else has it"),
     Permission("Sources/SprocketSinks/Pairing", ["FramePairing"], "touched under its lock alone"),
     Permission(
       "Sources/SprocketCapture/Audio", ["SoundRecording"],

@@ -7,13 +7,22 @@ struct RequestAnswerer: Sendable {
   /// Version of the protocol. It is increased when a request or a key is added.
   static let version = 1
 
+  /// What those who ask may do.
+  enum Limits: Sendable {
+    /// What the user may do who started the run.
+    case none
+    /// A browser: it neither ends the run, nor names files, nor exchanges parts of the run.
+    case page
+  }
+
   private let desk: RequestDesk
+  private let limits: Limits
   private let reader: RequestReader
   /// Path of the socket by which requests come; `nil` for those of a script.
   private let socket: String?
 
-  init(_ desk: RequestDesk, socket: String? = nil) {
-    (self.desk, self.socket) = (desk, socket)
+  init(_ desk: RequestDesk, socket: String? = nil, limits: Limits = .none) {
+    (self.desk, self.socket, self.limits) = (desk, socket, limits)
     reader = RequestReader(parts: desk.parts)
   }
 
@@ -48,6 +57,7 @@ struct RequestAnswerer: Sendable {
   func outcome(_ line: [UInt8], of client: RequestHolder) -> Outcome {
     do throws(RunError) {
       let asked = try reader.read(line)
+      if limits == .page { try asked.requirePage() }
       if asked.request.isSlow { return .work { answerText(asked, client) } }
       return asked.request == .events
         ? .events(answerText(asked, client)) : .answer(answerText(asked, client))
@@ -154,5 +164,29 @@ struct RequestAnswerer: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let data = (try? encoder.encode(answer)) ?? Data("{\"ok\":false}".utf8)
     return String(decoding: data, as: UTF8.self) + "\n"
+  }
+}
+
+extension RequestReader.Asked {
+  /// Throws for what a page may not ask.
+  fileprivate func requirePage() throws(RunError) {
+    guard moment == .now else {
+      // All pages are one client: what waits of one would be in the way of others.
+      throw RunError(.usage, "a page asks for the next frame; leave out at_frame and at_s")
+    }
+    switch request {
+    case .quit: throw RunError(.usage, "a page cannot end the run; end it where it was started")
+    case .record(_, .some, _), .next(_, .some):
+      throw RunError(.usage, "a page names no files; leave out the path")
+    case .reconfigure(let wish):
+      var rest = wish
+      rest.format = SourceFormat()
+      guard rest == PipelineWish() else {
+        throw RunError(
+          .usage,
+          "a page changes format, size and rate alone; change the rest where the run was started")
+      }
+    default: break
+    }
   }
 }

@@ -1,4 +1,5 @@
 internal import Sprocket
+internal import SprocketPage
 internal import SprocketPipelines
 
 /// The run of one source, ready to start, and what is needed at its end.
@@ -11,6 +12,7 @@ final class PreparedRun {
   private let stills: [StillSink]
   let desk: RequestDesk
   let controlSocket: ControlSocket?
+  private let pages: [PageServer]
   let trigger: TriggeredRecording?
   let script: RequestScript?
   let voice: Voice
@@ -47,6 +49,9 @@ final class PreparedRun {
     controlSocket =
       asking.controlSocket.isEmpty
       ? nil : try ControlSocket(path: asking.controlSocket.path, desk)
+    pages = try made.pages.map { (sink) throws(RunError) in
+      try RunPage(desk, sink).server(sink.settings)
+    }
     (self.label, self.engine, self.pipeline, self.desk) = (label, engine, pipeline, desk)
     (digests, self.trigger, self.voice) = (made.digests, trigger, voice)
     stills = made.stills
@@ -70,6 +75,18 @@ final class PreparedRun {
       end()
       throw error
     }
+  }
+
+  /// Lets other programs and browsers ask the run, and tells where its pages are.
+  func open() throws(RunError) {
+    try controlSocket?.start()
+    let showsToken = Console.errors.isTerminal
+    for page in pages { voice.tell("page: \(try page.start(showsToken: showsToken))") }
+  }
+
+  func close() {
+    controlSocket?.finish()
+    for page in pages { page.stop() }
   }
 
   /// Ends a run that was started, and waits 10 s at most, because another part of the program did not start.

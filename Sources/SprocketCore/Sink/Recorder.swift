@@ -8,6 +8,10 @@ public protocol Recorder: Sink {
   /// Whether the sink gets only the frames that are asked for (`Engine.ask`). Fixed before the run. If it is
   /// false, the sink gets all frames, and no function of this protocol is called.
   var isOnDemand: Bool { get }
+  /// Whether its recordings are files that a user asked for. If it is false, as of a sink that shows frames
+  /// to who watches, the run keeps and tells no records of them, and its name is not among the sinks that can
+  /// be asked. By default true.
+  var makesFiles: Bool { get }
   /// When a recording ends, or goes on in its next file.
   var limits: RecordingLimits { get }
   /// Makes the file, or the folder, of a recording, still empty. Throws if the name cannot be used; the
@@ -34,6 +38,7 @@ public protocol Recorder: Sink {
 }
 
 extension Recorder {
+  public var makesFiles: Bool { true }
   public var limits: RecordingLimits { RecordingLimits() }
   public var preRoll: PreRoll? { nil }
   public func pause(before next: Timestamp?) -> Int64? { next?.nanoseconds }

@@ -7,6 +7,8 @@ final class RecordingJob: @unchecked Sendable {
   let file: any RecordingFile
   /// What was ordered: its place, and its recording.
   let order: RecordingBook.Order
+  /// Whether its record is kept and told of.
+  let isTold: Bool
   var record: RecordingRecord
   /// The recording ends after so many frames.
   let frames: UInt64?
@@ -38,9 +40,11 @@ final class RecordingJob: @unchecked Sendable {
   /// The sink's number in the run.
   var sink: Int { order.owner.sink }
 
-  init(_ file: any RecordingFile, _ order: RecordingBook.Order, frames: UInt64?) {
+  init(
+    _ file: any RecordingFile, _ order: RecordingBook.Order, frames: UInt64?, isTold: Bool = true
+  ) {
     self.file = file
-    self.order = order
+    (self.order, self.isTold) = (order, isTold)
     self.frames = frames
     record = RecordingRecord(id: order.recording, sink: order.owner.name, path: file.path)
   }

@@ -56,6 +56,7 @@ extension RecordingList {
 
   /// `isBeside`: another recording of the sink may be under way, and remains its current one.
   func noteBegin(_ job: Job, isBeside: Bool = false) {
+    guard job.isTold else { return }
     state.withLock { state in
       if !isBeside { state.current[job.sink] = job.record }
       state.tell(.started(job.record))
@@ -63,6 +64,7 @@ extension RecordingList {
   }
 
   func notePause(_ job: Job) {
+    guard job.isTold else { return }
     state.withLock { state in
       if state.current[job.sink]?.id == job.record.id {
         state.current[job.sink]?.isPaused = job.isPaused
@@ -96,7 +98,7 @@ extension RecordingList {
       state.completing.removeAll { $0 === job }
       state.book.giveBack(job.order.owner)
       state.lost[sink, default: 0] += lost
-      state.add(record)
+      if job.isTold { state.add(record) }
     }
   }
 

@@ -64,7 +64,12 @@ final class RecordingList: Sendable {
   }
 
   /// Names of the sinks that can be asked.
-  var outputNames: [String] { state.withLock { $0.book.sinks.values.map(\.name).sorted() } }
+  var outputNames: [String] {
+    state.withLock { state in
+      state.book.sinks.filter { state.outputs[$0.key]?.recorder.recorder.makesFiles ?? false }
+        .map(\.value.name).sorted()
+    }
+  }
 
   /// Takes a place and makes a file: the first one of a recording, or a further one of `known`. Returns `nil`
   /// if there is no place.
@@ -83,7 +88,7 @@ final class RecordingList: Sendable {
       let file = try output.recorder.recorder.prepare(
         RecordingOrder(
           path: order.part.path, index: order.part.index, isMadeUp: order.part.index > 1))
-      return Job(file, order, frames: frames)
+      return Job(file, order, frames: frames, isTold: output.recorder.recorder.makesFiles)
     } catch {
       state.withLock { $0.book.release(order) }
       throw error
