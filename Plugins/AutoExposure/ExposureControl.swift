@@ -61,7 +61,8 @@ struct ExposureControl: Sendable {
   /// Fraction taken off the part of a step above 1 EV: large errors are measured less accurately. Larger:
   /// less overshoot, more steps.
   static let caution = 0.05
-  /// The same of steps up, from dark pictures, where noise raises the levels. Larger: as above.
+  /// Fraction for steps up, from dark pictures, where noise raises the levels. Larger: less overshoot, more
+  /// steps.
   static let darkCaution = 0.1
   /// Changes to and fro on the way to a setting from which the measured lags are doubted. Larger: a wrong lag
   /// swings longer, noise is mistaken for it less often.

@@ -39,7 +39,7 @@ struct PictureLag: Sendable {
   static let least = 0.1
   /// Error of a predicted change, as a fraction of it: the curve is not known. Larger: lags are known later.
   static let misfit = 0.25
-  /// The same error once the curve was learned.
+  /// Error of a predicted change once the curve was learned, as a fraction of the change.
   static let learnedMisfit = 0.1
   /// Least standard deviation of a change between two frames of the same setting, in EV. Larger: noise
   /// decides less often, and small changes tell less.
@@ -59,18 +59,18 @@ struct PictureLag: Sendable {
   /// One value for each lag.
   private typealias ByLag = InlineArray<9, Double>
 
-  /// By pair of lags, `exposure * count + gain`; infinite for what is excluded. A lag that is fixed is the
-  /// first of its part's.
+  /// Costs of the pairs of lags, at `exposure * count + gain`; infinite for a pair that is excluded. A lag
+  /// that is fixed is the first of its part.
   private var costs = InlineArray<81, Double>(repeating: 0)
   /// Cost of the prediction that the picture does not answer.
   private var noAnswer = 0.0
-  /// By part: the lag, if the source tells it or the user gave it.
+  /// The lag of each part, if the source tells it or the user gave it.
   private let fixed: [Int?]
-  /// By part: its lag was known before, or the picture has ruled out some.
+  /// Whether the lag of each part was known before, or pictures have ruled out some lags.
   private var isMeasured: [Bool]
   private var reported: [ClosedRange<Int>?] = [nil, nil]
   private var isReportDue = false
-  /// By part and lag: what the newest frame shows, in EV.
+  /// What the newest frame shows, in EV, for each lag of exposure and of gain.
   private var exposures = ByLag(repeating: 0)
   private var gains = ByLag(repeating: 0)
   private var history: [Told] = []

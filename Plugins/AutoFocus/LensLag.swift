@@ -16,7 +16,8 @@ struct LensLag: Sendable {
   /// Change of the score from one frame to the next that is no noise, in standard deviations. Larger: a lens
   /// that lags is noticed less often; smaller: noise is taken for a move. By trial on the scene.
   static let deviations = 6.0
-  /// The same as a fraction of the score, for what moves in the scene. Larger: as above.
+  /// Least change of the score that counts as a move, as a fraction of the score: what moves in the scene
+  /// changes it, too. Larger: a lens that lags is noticed less often; smaller: the scene is taken for a move.
   static let fraction = 0.06
   /// Change from which a move is taken to show, as a multiple of those. Larger: more moves are waited for as
   /// long as any lens takes.

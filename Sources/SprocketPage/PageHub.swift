@@ -120,6 +120,27 @@
     }
   }
 
+  /// The time within which a client has to take what it was sent: it is disconnected then.
+  struct PageStall {
+    private var timer: Scheduled<Void>?
+
+    var isRunning: Bool { timer != nil }
+
+    /// Begins it, also where it runs.
+    mutating func begin(_ channel: any Channel) {
+      timer?.cancel()
+      timer = channel.eventLoop.scheduleTask(in: .seconds(PageLimits.stallSeconds)) {
+        channel.close(promise: nil)
+      }
+    }
+
+    /// The client has taken it.
+    mutating func end() {
+      timer?.cancel()
+      timer = nil
+    }
+  }
+
   /// A client that stays: a stream, a page, a snapshot that waits for its frame.
   protocol PageWatcher: AnyObject {
     var wantsPictures: Bool { get }

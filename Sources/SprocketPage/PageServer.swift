@@ -48,7 +48,7 @@
         case .tcp(let host, let port):
           made = try bootstrap.bind(host: host, port: Int(port)).wait()
         case .unix(let path):
-          // One that nobody serves any more is left of a run that was killed.
+          // A run that was killed leaves its socket behind: it is replaced if nobody answers there.
           let other = ClientBootstrap(group: group).connect(unixDomainSocketPath: path)
           guard (try? other.wait()) == nil else { throw ChannelError.alreadyClosed }
           made = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)

@@ -28,7 +28,7 @@
     /// Messages in the second that began then.
     private var second: (begin: NIODeadline, count: Int) = (.now(), 0)
     private var last: UInt64?
-    private var stall: Scheduled<Void>?
+    private var stall = PageStall()
 
     init(_ hub: PageHub, _ channel: any Channel) { (self.hub, self.channel) = (hub, channel) }
 
@@ -38,7 +38,7 @@
     func handlerAdded(context: ChannelHandlerContext) { hub.add(self) }
 
     func channelInactive(context: ChannelHandlerContext) {
-      stall?.cancel()
+      stall.end()
       hub.remove(self)
       context.fireChannelInactive()
     }
@@ -92,7 +92,7 @@
       else { return }
       last = picture.record.number
       (isDrawing, isWriting) = (true, true)
-      watchStall()
+      stall.begin(channel)
       var head = channel.allocator.buffer(capacity: picture.line.count + 4)
       head.writeInteger(UInt32(picture.line.count))
       head.writeBytes(picture.line)
@@ -103,16 +103,8 @@
       sent.whenComplete { [weak self] result in
         guard let self else { return }
         isWriting = false
-        stall?.cancel()
+        stall.end()
         if case .success = result { pictureCame() }
-      }
-    }
-
-    private func watchStall() {
-      let channel = channel
-      stall?.cancel()
-      stall = channel.eventLoop.scheduleTask(in: .seconds(PageLimits.stallSeconds)) {
-        channel.close(promise: nil)
       }
     }
 

@@ -23,7 +23,7 @@
     private let hub: PageHub
     private var isWriting = false
     private var last: UInt64?
-    private var stall: Scheduled<Void>?
+    private var stall = PageStall()
 
     init(_ channel: any Channel, _ hub: PageHub) { (self.channel, self.hub) = (channel, hub) }
 
@@ -48,22 +48,14 @@
       }
       last = picture.record.number
       isWriting = true
-      watchStall()
+      stall.begin(channel)
       channel.write(HTTPServerResponsePart.body(.byteBuffer(bytes)), promise: nil)
       let sent = channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(Self.next)))
       sent.whenComplete { [weak self] result in
         guard let self else { return }
         isWriting = false
-        stall?.cancel()
+        stall.end()
         if case .success = result { pictureCame() }
-      }
-    }
-
-    private func watchStall() {
-      let channel = channel
-      stall?.cancel()
-      stall = channel.eventLoop.scheduleTask(in: .seconds(PageLimits.stallSeconds)) {
-        channel.close(promise: nil)
       }
     }
 
@@ -118,7 +110,7 @@
     private let hub: PageHub
     /// Bytes under way to the client. Those of a slow one are left out, and it is told.
     private var unsent = 0
-    private var stall: Scheduled<Void>?
+    private var stall = PageStall()
     private var left = 0
     private var last: UInt64?
     /// Bytes under way beyond which lines are left out.
@@ -155,18 +147,13 @@
       text += "event: \(kind)\ndata: \(line.filter { !$0.isNewline })\n\n"
       let bytes = ByteBuffer(string: text)
       unsent += bytes.readableBytes
-      let channel = channel
-      stall =
-        stall
-        ?? channel.eventLoop.scheduleTask(in: .seconds(PageLimits.stallSeconds)) {
-          channel.close(promise: nil)
-        }
+      // Lines follow each other: the time of one that waits goes on.
+      if !stall.isRunning { stall.begin(channel) }
       channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(bytes))).whenComplete {
         [weak self] _ in
         guard let self else { return }
         unsent -= bytes.readableBytes
-        stall?.cancel()
-        stall = nil
+        stall.end()
       }
     }
 

@@ -65,7 +65,7 @@ import Testing
     expectEqual(told.delay(of: 0), ControlDelayTime(frames: 0, .told))
   }
 
-  /// The frame of the answer and the longest delay; a delay that nobody knows may be the longest there is.
+  /// A change shows after the answer's frame and the longest delay; an unknown delay counts as the longest.
   @Test(arguments: [(nil, 8), (0...3, 3), (2...2, 2)] as [(ClosedRange<Int>?, UInt64)])
   func aWriteShowsAfterTheLongestDelay(_ delay: ClosedRange<Int>?, _ longest: UInt64) throws {
     let port = ControlPort(controls: controls)

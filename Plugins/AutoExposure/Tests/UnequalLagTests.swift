@@ -12,7 +12,7 @@ private struct TwoLagLoop {
   var sensor: SimulatedSensor
   private(set) var control: ExposureControl
   let delay: Int
-  /// By part, in frames.
+  /// Lags of exposure and gain, in frames.
   let lags: [Int]
   var light: Double
   private let line: ExposureProgram

@@ -15,13 +15,13 @@ struct MotionBridge {
   struct Step {
     var motion = Similarity.identity
     var seconds = 0.0
-    /// Weight of what was measured, 0 to 1; the rest was predicted.
+    /// Share of the motion that was measured, 0 to 1; the rest was predicted.
     var weight = 0.0
   }
 
   /// How the latest frames were misjudged before they were shown, as seen from the frame behind them.
   struct Correction {
-    /// Of the last one's motion, and of the sum of all that were unknown.
+    /// Errors of the last frame's motion, and of the sum of all unknown motions.
     var last = Pose.zero
     var sum = Pose.zero
   }
@@ -72,7 +72,7 @@ struct MotionBridge {
       let step = step(place, motions, belief)
       span[place - first] = step
       seconds -= step.seconds
-      // What is known at the beginning is no part of what has to be divided.
+      // Frames at the beginning whose motion is known keep it: only the rest of the sum is divided.
       guard start == place, step.weight >= 1 else { continue }
       rest = rest * step.motion.inverse
       start += 1

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// Of a file and of its copy in Matroska; what is missing counts.
+  /// A file and its copy in Matroska have the same grid; missing frames count.
   @Test(arguments: [10.0, 24, 25, 29.97, 30, 50, 60, 120])
   func timesRoundedToAMillisecondAreTheSame(rate: Double) {
     let frames = (0..<150).filter { $0 % 17 != 0 || $0 == 0 }
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// Of a camera that is late by up to 4 ms, and of one whose rate changes: not taken for a grid.
+  /// A camera that is late by up to 4 ms, and one whose rate changes, have no grid.
   @Test func lateFramesAreNoGrid() {
     var grid = FrameGrid()
     let times = Self.times(300, rate: 30, jitter: 4e-3, seed: 5)

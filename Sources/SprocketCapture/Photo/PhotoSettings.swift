@@ -57,9 +57,9 @@ public struct PhotoSettings: ~Copyable, Sendable {
   /// Path of a short movie around the photograph, with the moments before it; `nil` for none. For outputs
   /// that were made with `liveMovies`.
   public var livePhotoMoviePath: String?
-  /// What the photographs say of themselves, in EXIF: title, make, model, software, artist, copyright,
-  /// comment and location, each in place of what Sprocket or the camera writes; what is empty stays. A live
-  /// photo's movie says it, too. EXIF has no `tags`. Costs a copy of each file.
+  /// Metadata that the photographs get in EXIF: title, make, model, software, artist, copyright, comment and
+  /// location. A field that is set replaces what Sprocket or the camera writes; an empty field changes
+  /// nothing. The movie of a live photo gets them, too. EXIF has no `tags`. Costs a copy of each file.
   public var metadata = MovieMetadata()
 
   private static let count = Atomic<Int64>(0)

@@ -5,13 +5,13 @@ public final class FrameOrigin: Sendable {
   /// Name of the camera; of a film what the film says. Empty where it is not known: a file's path is no
   /// camera.
   public let camera: String
-  /// Of a film that tells when it was recorded: the date of time 0 of its frames, nanoseconds since 1970
-  /// (UTC); `nil` for all others.
+  /// Date of time 0 of a film's frames, nanoseconds since 1970 (UTC), if the film tells when it was recorded;
+  /// `nil` for all others.
   public let date: Int64?
 
   public init(camera: String = "", date: Int64? = nil) { (self.camera, self.date) = (camera, date) }
 
-  /// Of frames of which nothing is known.
+  /// The origin of frames of which nothing is known.
   public static let unknown = FrameOrigin()
 
   /// When a frame was captured, nanoseconds since 1970: by this machine's clock, or by its film. `nil` where
